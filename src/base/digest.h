@@ -46,8 +46,9 @@ inline Digest digest_of(std::span<const std::byte> bytes, uint64_t seed = 0) {
 }
 
 // The 128-bit product of two words folded to 64 bits: the mixing step of every hash here.
+__extension__ using Uint128 = unsigned __int128;
 inline uint64_t mul_fold(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
+  const Uint128 product = static_cast<Uint128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
