@@ -1,0 +1,109 @@
+// Breadth-first search, layer by layer, on all workers.
+//
+// The workers expand a layer together, wait for each other, and swap. Every state is expanded once, at
+// its least depth, so the numbers of states and transitions, the visited set, the kinds of findings and
+// their least depths are the same for any number of workers.
+#pragma once
+
+#include <barrier>
+#include <memory>
+
+#include "explore/batch.h"
+#include "explore/frontier.h"
+
+namespace sisyfs {
+
+template <TransitionSystem System, class DedupPolicy>
+class BreadthFirst {
+ public:
+  using State = typename System::State;
+
+  BreadthFirst(const System& system, DedupPolicy& seen, Team& team)
+      : system_(system),
+        seen_(seen),
+        team_(team),
+        pool_(team),
+        now_(team.size()),
+        later_(team.size()),
+        rendezvous_(team.size()),
+        tallies_(team.size()) {
+    Chunk<State>& chunk = now_.add(0, pool_.get());
+    system_.initial(chunk.items[chunk.size++]);
+    seen_.insert(system_.fingerprint(chunk.items[0]), 0);
+    tallies_[0].states = 1;
+  }
+
+  // The body of each worker's thread.
+  void work(unsigned worker) {
+    Chunk<State>* out = nullptr;
+    const uint32_t bound = team_.options().bounds.depth;
+    bool last_layer = bound == 0;
+    BatchSink sink(system_, seen_, team_, [&](State& state, Tally&) {
+      if (last_layer) return;
+      if (out == nullptr || out->full()) out = &later_.add(worker, pool_.get());
+      out->items[out->size++] = std::move(state);
+    });
+    sink.tally() = tallies_[worker];
+    for (uint32_t depth = 0; depth < bound; ++depth) {
+      last_layer = depth + 1 == bound;
+      out = nullptr;
+      sink.set_depth(depth + 1);
+      const uint64_t before = sink.tally().states;
+      while (!team_.stopping()) {
+        const auto range = now_.claim(worker, kGrain);
+        if (range.chunk == nullptr) break;
+        for (uint32_t i = range.begin; i < range.end; ++i) system_.expand(range.chunk->items[i], sink);
+        now_.finish(range, pool_);
+        sink.checkpoint(worker);
+      }
+      sink.drain();
+      if (sink.tally().states != before) sink.tally().depth = depth + 1;
+      if (last_layer) sink.tally().unexpanded = sink.tally().states - before;
+      tallies_[worker] = sink.tally();
+      team_.report(worker, sink.tally());
+      if (!next_layer(worker)) break;
+    }
+    tallies_[worker] = sink.tally();
+  }
+
+  void conclude(SearchResult& result) const {
+    for (const Tally& tally : tallies_) tally.merge_into(result);
+    result.exhausted = !team_.stopping() && result.unexpanded == 0 && ended_;
+  }
+
+ private:
+  static constexpr uint32_t kGrain = std::clamp<uint32_t>(8192 / sizeof(State), 1, 64);
+
+  // Waits for all, and turns to the next layer. False when the search is over.
+  bool next_layer(unsigned worker) {
+    team_.rest();
+    rendezvous_.arrive_and_wait();
+    if (worker == 0) {
+      now_.clear(pool_);
+      now_.swap(later_);
+      ended_ = now_.count() == 0;
+      uint32_t findings = 0;
+      for (const Tally& tally : tallies_) findings |= tally.findings;
+      over_ = ended_ || team_.stopping();
+      if (!over_ && team_.options().stop_at_first && (findings & team_.options().watched) != 0) {
+        team_.stop(Stop::kFinding);
+        over_ = true;
+      }
+    }
+    rendezvous_.arrive_and_wait();
+    team_.resume();
+    return !over_;
+  }
+
+  const System& system_;
+  DedupPolicy& seen_;
+  Team& team_;
+  BufferPool<State> pool_;
+  Layer<State> now_, later_;
+  std::barrier<> rendezvous_;
+  std::vector<Tally> tallies_;
+  bool ended_ = false;
+  bool over_ = false;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,67 @@
+// The three ways to know a state again, with one face for the search.
+//
+// `exact` keeps fingerprints, `bitstate` keeps bits, `none` keeps nothing and explores the tree of all
+// paths. Each answers insert(fingerprint, depth) and says what its answer is worth.
+#pragma once
+
+#include "explore/search.h"
+#include "explore/visited.h"
+
+namespace sisyfs {
+
+// `kByDepth`: a state that comes back at a smaller depth is new again (depth-bounded depth-first search).
+template <bool kByDepth>
+class ExactDedup {
+ public:
+  explicit ExactDedup(const Bounds& bounds) : set_(bounds.memory_bytes, kByDepth) {}
+  bool ok() const { return set_.ok(); }
+  void prefetch(const Digest& d) const { set_.prefetch(d); }
+  Seen insert(const Digest& d, uint32_t depth) {
+    if constexpr (kByDepth) return set_.insert_at(d, static_cast<uint16_t>(depth));
+    return set_.insert(d);
+  }
+  bool grow() { return set_.grow(); }
+  bool crowded(uint64_t states) const { return set_.crowded(states); }
+  size_t bytes() const { return set_.bytes(); }
+  // Adds what the set knows better than the workers' counts. `bound` is the bound on depth.
+  void conclude(SearchResult& result, uint32_t bound) const {
+    result.visited = set_.digest();
+    if constexpr (kByDepth) {  // workers count a state again for each shorter way to it
+      result.states = set_.count();
+      result.unexpanded = set_.count_at(static_cast<uint16_t>(bound));
+    }
+    result.merge_probability = VisitedSet::merge_probability(result.states);
+  }
+
+ private:
+  VisitedSet set_;
+};
+
+class BitstateDedup {
+ public:
+  explicit BitstateDedup(const Bounds& bounds) : set_(bounds.memory_bytes / 2) {}
+  bool ok() const { return set_.ok(); }
+  void prefetch(const Digest& d) const { set_.prefetch(d); }
+  Seen insert(const Digest& d, uint32_t) { return set_.insert(d); }
+  bool grow() { return true; }
+  bool crowded(uint64_t) const { return false; }
+  size_t bytes() const { return set_.bytes(); }
+  void conclude(SearchResult& result, uint32_t) const { result.merge_probability = 1; }
+
+ private:
+  BitstateSet set_;
+};
+
+class NoDedup {
+ public:
+  explicit NoDedup(const Bounds&) {}
+  bool ok() const { return true; }
+  void prefetch(const Digest&) const {}
+  Seen insert(const Digest&, uint32_t) { return Seen::kNew; }
+  bool grow() { return true; }
+  bool crowded(uint64_t) const { return false; }
+  size_t bytes() const { return 0; }
+  void conclude(SearchResult&, uint32_t) const {}
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "explore/run.h"
+
+namespace sisyfs {
+namespace {
+
+// A grid walk: from (x, y) to (x+1, y) and (x, y+1) modulo `side`, with a way back to the origin.
+// Reaching (side-1, 2) is finding 0, reaching (1, 1) is mark 0. The finding needs side+1 steps.
+struct Grid {
+  using State = uint64_t;
+  uint32_t side = 300;
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    const uint32_t x = s >> 32, y = static_cast<uint32_t>(s);
+    emit(sink, 0, (x + 1) % side, y);
+    emit(sink, 1, x, (y + 1) % side);
+    emit(sink, 2, 0, 0);
+  }
+  template <class Sink>
+  void emit(Sink& sink, uint32_t choice, uint32_t x, uint32_t y) const {
+    sink.next() = uint64_t{x} << 32 | y;
+    sink.commit(Choice{choice}, {.findings = x == side - 1 && y == 2, .marks = x == 1 && y == 1});
+  }
+};
+
+SearchOptions with(SearchOrder order, unsigned threads, uint32_t depth = Bounds::kNoDepth) {
+  SearchOptions o;
+  o.order = order;
+  o.threads = threads;
+  o.bounds.depth = depth;
+  return o;
+}
+
+TEST(SearchTest, ExhaustsTheSpaceAndCountsExactly) {
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kDepthFirst}) {
+    for (unsigned threads : {1u, 2u, 3u}) {
+      const SearchResult r = run_search(Grid{}, with(order, threads), {});
+      EXPECT_EQ(r.states, 90000u);
+      EXPECT_EQ(r.transitions, 270000u) << "each state is expanded once";
+      EXPECT_TRUE(r.exhausted);
+      EXPECT_EQ(r.verdict, Verdict::kFail);
+      EXPECT_EQ(r.marks, 1u);
+    }
+  }
+}
+
+TEST(SearchTest, BreadthFirstKnowsTheLeastDepthOfAFinding) {
+  const SearchResult r = run_search(Grid{}, with(SearchOrder::kBreadthFirst, 2), {});
+  EXPECT_EQ(r.least_depth[0], 301u);
+  EXPECT_EQ(r.depth, 598u);
+}
+
+TEST(SearchTest, OrderAndThreadsDoNotChangeTheVisitedSetWithinADepthBound) {
+  const SearchResult one = run_search(Grid{}, with(SearchOrder::kBreadthFirst, 1, 120), {});
+  EXPECT_EQ(one.states, 121u * 122 / 2);
+  EXPECT_EQ(one.unexpanded, 121u);
+  EXPECT_FALSE(one.exhausted);
+  EXPECT_EQ(one.verdict, Verdict::kPass);
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kDepthFirst}) {
+    for (unsigned threads : {1u, 2u, 4u}) {
+      const SearchResult r = run_search(Grid{}, with(order, threads, 120), {});
+      EXPECT_EQ(r.states, one.states);
+      EXPECT_EQ(r.visited, one.visited);
+      EXPECT_EQ(r.unexpanded, one.unexpanded);
+    }
+  }
+}
+
+struct Doors {
+  using State = uint32_t;  // 0 start, 1..8 the long way, 9 the hall, 10.. behind the hall
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    auto go = [&](uint32_t to) {
+      sink.next() = to;
+      sink.commit(Choice{to}, {.findings = to == 15, .marks = 0});
+    };
+    if (s == 0) {
+      go(9);  // the stack takes the last successor first: the long way
+      go(1);
+    } else if (s < 20) {
+      go(s + 1);
+    }
+  }
+};
+
+// A depth-first search that did not revisit states at smaller depths would go deep through one door,
+// mark the hall as seen at the bound, and never enter it through the short door.
+TEST(SearchTest, DepthFirstVisitsAgainWhatItReachesByAShorterWay) {
+  const SearchResult r = run_search(Doors{}, with(SearchOrder::kDepthFirst, 1, 10), {});
+  EXPECT_EQ(r.findings, 1u) << "15 is 7 steps away by the short door and 15 by the long one";
+}
+
+TEST(SearchTest, StopsAtTheFirstFindingAfterItsLayer) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.stop_at_first = true;
+  const SearchResult r = run_search(Grid{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kFinding);
+  EXPECT_EQ(r.verdict, Verdict::kFail);
+  EXPECT_EQ(r.depth, 301u);
+  o.watched = 0;
+  EXPECT_EQ(run_search(Grid{}, o, {}).verdict, Verdict::kPass) << "what is not watched is no finding";
+}
+
+TEST(SearchTest, BoundsOnStatesTimeAndInterruptGiveUnknown) {
+  Grid clean;
+  clean.side = 3000;
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.watched = 0;
+  o.bounds.states = 1000;
+  SearchResult r = run_search(clean, o, {});
+  EXPECT_EQ(r.stopped, Stop::kStates);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  o.bounds.states = SearchOptions{}.bounds.states;
+  o.bounds.time = std::chrono::milliseconds(1);
+  r = run_search(clean, o, {});
+  EXPECT_EQ(r.stopped, Stop::kTime);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  o.bounds.time = SearchOptions{}.bounds.time;
+  const std::atomic<bool> interrupt{true};
+  o.interrupt = &interrupt;
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kDepthFirst}) {
+    o.order = order;
+    r = run_search(clean, o, {});
+    EXPECT_EQ(r.stopped, Stop::kInterrupted);
+    EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  }
+}
+
+TEST(SearchTest, MemoryBoundGivesUnknown) {
+  Grid big;
+  big.side = 4000;
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.watched = 0;
+  o.bounds.memory_bytes = size_t{16} << 20;
+  const SearchResult r = run_search(big, o, {});
+  EXPECT_EQ(r.stopped, Stop::kMemory);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
+}
+
+TEST(SearchTest, BitstateFindsButNeverProves) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.dedup = Dedup::kBitstate;
+  o.bounds.memory_bytes = size_t{1} << 24;
+  EXPECT_EQ(run_search(Grid{}, o, {}).verdict, Verdict::kFail);
+  o.watched = 0;
+  EXPECT_EQ(run_search(Grid{}, o, {}).verdict, Verdict::kUnknown);
+}
+
+TEST(SearchTest, WithoutDedupPathsAreCounted) {
+  SearchOptions o = with(SearchOrder::kDepthFirst, 2, 8);
+  o.dedup = Dedup::kNone;
+  const SearchResult r = run_search(Grid{}, o, {});
+  EXPECT_EQ(r.transitions, (6561u * 3 - 3) / 2) << "3 + 9 + ... + 3^8";
+}
+
+TEST(TraceFinderTest, GivesTheShortestTraceWhateverTheSearchWas) {
+  const Grid grid{.side = 20};
+  const auto found = find_traces(grid, SearchOptions{}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].trace.size(), 21u);
+  uint32_t right = 0;
+  for (Choice c : found[0].trace) right += c == Choice{0};
+  EXPECT_EQ(right, 19u);
+}
+
+}  // namespace
+}  // namespace sisyfs

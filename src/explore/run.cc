@@ -1,0 +1,44 @@
+#include "explore/run.h"
+
+#include <algorithm>
+
+namespace sisyfs::detail {
+
+void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
+             const ProgressFn& show, SearchResult& result) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const Bounds& bounds = team.options().bounds;
+  auto next_show = start + std::chrono::milliseconds(250);
+  auto pause = std::chrono::microseconds(200);
+  while (running.load(std::memory_order_acquire) != 0) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(20000));
+    const auto now = Clock::now();
+    if (bounds.time != std::chrono::milliseconds::max() && now - start >= bounds.time) team.stop(Stop::kTime);
+    if (team.options().interrupt != nullptr && team.options().interrupt->load(std::memory_order_relaxed))
+      team.stop(Stop::kInterrupted);
+    if (memory() > bounds.memory_bytes) team.stop(Stop::kMemory);
+    if (show && now >= next_show) {
+      Progress progress = team.progress();
+      progress.memory_bytes = memory();
+      progress.elapsed = now - start;
+      show(progress);
+      next_show = now + std::chrono::milliseconds(250);
+    }
+  }
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void pronounce(const SearchOptions& options, SearchResult& result) {
+  result.findings &= options.watched;
+  const bool cut = result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
+  if (result.findings != 0)
+    result.verdict = Verdict::kFail;
+  else if (cut || options.dedup == Dedup::kBitstate)
+    result.verdict = Verdict::kUnknown;
+  else
+    result.verdict = Verdict::kPass;
+}
+
+}  // namespace sisyfs::detail

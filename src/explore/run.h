@@ -1,0 +1,83 @@
+// run_search: one search from start to verdict; and find_traces: how the findings came about.
+//
+//   SearchResult result = run_search(system, options, show);
+//   for (const FoundTrace& found : find_traces(system, options, result.findings)) ...
+//
+// The search itself remembers no paths, which keeps it at about ten bytes a state. When something was
+// found, find_traces() searches once more, breadth-first and on one thread, only as far as the deepest
+// of the shallowest findings, with a parent and a choice kept for each state. So every trace is a
+// shortest one, and the same one whatever the order and the number of threads of the search before.
+#pragma once
+
+#include <thread>
+
+#include "explore/breadth_first.h"
+#include "explore/depth_first.h"
+#include "explore/trace_finder.h"
+
+namespace sisyfs {
+
+namespace detail {
+
+// Waits for the workers, showing progress and watching the clock and the interrupt flag.
+void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
+             const ProgressFn& show, SearchResult& result);
+
+// The verdict that the numbers allow.
+void pronounce(const SearchOptions& options, SearchResult& result);
+
+template <template <class, class> class Strategy, class System, class DedupPolicy>
+SearchResult run_with(const System& system, const SearchOptions& options, const ProgressFn& show) {
+  SearchResult result;
+  DedupPolicy seen(options.bounds);
+  if (!seen.ok()) {
+    result.stopped = Stop::kMemory;
+    return result;
+  }
+  Team team(options, [&] { return seen.grow(); });
+  {
+    Strategy<System, DedupPolicy> strategy(system, seen, team);
+    std::atomic<unsigned> running{options.threads};
+    std::vector<std::jthread> threads;
+    for (unsigned worker = 0; worker < options.threads; ++worker)
+      threads.emplace_back([&, worker] {
+        strategy.work(worker);
+        running.fetch_sub(1, std::memory_order_release);
+        running.notify_all();
+      });
+    oversee(
+        team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show, result);
+    threads.clear();
+    result.stopped = team.stop_reason();
+    strategy.conclude(result);
+  }
+  result.memory_bytes = seen.bytes() + team.frontier_bytes();
+  seen.conclude(result, options.bounds.depth);
+  pronounce(options, result);
+  return result;
+}
+
+}  // namespace detail
+
+// Searches `system`. `show` may be empty; it is called a few times a second, from the calling thread.
+template <TransitionSystem System>
+SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
+  using detail::run_with;
+  const bool bounded = options.bounds.depth != Bounds::kNoDepth;
+  if (options.order == SearchOrder::kBreadthFirst) {
+    if (options.dedup == Dedup::kExact)
+      return run_with<BreadthFirst, System, ExactDedup<false>>(system, options, show);
+    if (options.dedup == Dedup::kBitstate)
+      return run_with<BreadthFirst, System, BitstateDedup>(system, options, show);
+    return run_with<BreadthFirst, System, NoDedup>(system, options, show);
+  }
+  if (options.dedup == Dedup::kExact && bounded)
+    return run_with<DepthFirst, System, ExactDedup<true>>(system, options, show);
+  if (options.dedup == Dedup::kExact)
+    return run_with<DepthFirst, System, ExactDedup<false>>(system, options, show);
+  if (options.dedup == Dedup::kBitstate)
+    return run_with<DepthFirst, System, BitstateDedup>(system, options, show);
+  return run_with<DepthFirst, System, NoDedup>(system, options, show);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,83 @@
+// What a search is told and what it answers: options, bounds, progress, result. No templates here.
+//
+//   SearchOptions options;
+//   options.bounds.depth = 12;
+//   SearchResult result = run_search(system, options, nullptr);   // explore/run.h
+//   if (result.verdict == Verdict::kFail) ...
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/digest.h"
+#include "explore/system.h"
+
+namespace sisyfs {
+
+// Three values that merge: fail over unknown over pass.
+enum class Verdict : uint8_t { kPass, kUnknown, kFail };
+inline Verdict merge(Verdict a, Verdict b) { return a > b ? a : b; }
+
+enum class SearchOrder : uint8_t { kBreadthFirst, kDepthFirst };
+enum class Dedup : uint8_t { kExact, kBitstate, kNone };
+
+// Why a search ended before its space or its depth bound was exhausted.
+enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory };
+
+struct Bounds {
+  static constexpr uint32_t kNoDepth = std::numeric_limits<uint32_t>::max();
+  uint32_t depth = kNoDepth;                               // transitions from the initial state
+  uint64_t states = std::numeric_limits<uint64_t>::max();  // visited states
+  std::chrono::milliseconds time = std::chrono::milliseconds::max();
+  size_t memory_bytes = size_t{4} << 30;  // visited set and frontier together
+};
+
+struct SearchOptions {
+  SearchOrder order = SearchOrder::kBreadthFirst;
+  Dedup dedup = Dedup::kExact;
+  Bounds bounds;
+  unsigned threads = 1;
+  // Stop once something of `watched` was found (a breadth-first search finishes its layer, so that the
+  // findings do not depend on the number of threads). Otherwise collect the shallowest of each kind.
+  bool stop_at_first = false;
+  uint32_t watched = ~uint32_t{0};  // findings that count, as Outcome::findings
+  // Set from outside (Ctrl-C) to end the search with a partial verdict.
+  const std::atomic<bool>* interrupt = nullptr;
+};
+
+struct Progress {
+  uint64_t states = 0;
+  uint64_t transitions = 0;
+  uint32_t depth = 0;
+  size_t memory_bytes = 0;
+  uint32_t findings = 0;
+  std::chrono::duration<double> elapsed{};
+};
+using ProgressFn = std::function<void(const Progress&)>;
+
+struct SearchResult {
+  static constexpr int kKinds = 32;
+  Verdict verdict = Verdict::kUnknown;
+  Stop stopped = Stop::kNo;
+  uint64_t states = 0;       // distinct states visited, the initial one included
+  uint64_t transitions = 0;  // successors generated
+  uint64_t unexpanded = 0;   // states at the depth bound, whose successors were not looked at
+  uint32_t depth = 0;        // of the deepest state visited
+  bool exhausted = false;    // every reachable state was expanded: a greater depth adds nothing
+  uint32_t findings = 0;     // kinds found, as Outcome::findings, watched ones only
+  uint32_t marks = 0;        // "sometimes" properties reached
+  std::array<uint64_t, kKinds> times_found{};  // by kind
+  std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
+  Digest visited;                              // equal for equal sets of visited states (exact dedup only)
+  double merge_probability = 0;                // that any two states were taken for one
+  size_t memory_bytes = 0;                     // visited set and frontier at their largest
+  double seconds = 0;
+};
+
+}  // namespace sisyfs

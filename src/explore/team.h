@@ -1,0 +1,87 @@
+// Team: what the workers of one search share: the stop flag, counters, and a place to stand still.
+//
+// Nothing here is touched for each transition. A worker counts for itself and hands its counts over
+// once for each batch of states. When the visited set must grow, the worker that noticed asks all
+// others to pause; the last one to stand still runs the growth, and all go on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "explore/search.h"
+
+namespace sisyfs {
+
+// One worker's counts. Written by its worker alone, read by whoever shows progress.
+struct alignas(128) WorkerCounts {
+  std::atomic<uint64_t> states{0};
+  std::atomic<uint64_t> transitions{0};
+  std::atomic<uint32_t> findings{0};
+  std::atomic<uint32_t> depth{0};
+};
+
+// What one worker has seen; merged when the search is over.
+struct Tally {
+  uint64_t states = 0;
+  uint64_t transitions = 0;
+  uint64_t unexpanded = 0;
+  uint32_t depth = 0;
+  uint32_t findings = 0;
+  uint32_t marks = 0;
+  std::array<uint64_t, SearchResult::kKinds> times_found{};
+  std::array<uint32_t, SearchResult::kKinds> least_depth{};
+
+  void note(Outcome outcome, uint32_t depth_reached);
+  void merge_into(SearchResult& result) const;
+};
+
+class Team {
+ public:
+  // `maintenance` runs while all workers stand still; false means that the search must stop for memory.
+  Team(const SearchOptions& options, std::function<bool()> maintenance);
+
+  const SearchOptions& options() const { return options_; }
+  unsigned size() const { return options_.threads; }
+
+  bool stopping() const { return stop_.load(std::memory_order_relaxed) != Stop::kNo; }
+  Stop stop_reason() const { return stop_.load(std::memory_order_relaxed); }
+  void stop(Stop why);
+
+  // Maintenance. request_pause() asks for it; a worker calls pause() whenever pause_wanted().
+  bool pause_wanted() const { return pause_wanted_.load(std::memory_order_relaxed); }
+  void request_pause() { pause_wanted_.store(true, std::memory_order_relaxed); }
+  void pause();
+  // A worker that waits for work counts as standing still between rest() and resume().
+  void rest();
+  void resume();
+
+  // Adds a batch's counts, and stops the search at the bound on states.
+  void report(unsigned worker, const Tally& tally);
+  Progress progress() const;
+  uint64_t states() const;
+
+  // Memory of the frontier, for the bound and for the closing statement.
+  void use_memory(int64_t bytes) { frontier_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  size_t frontier_bytes() const {
+    return static_cast<size_t>(frontier_bytes_.load(std::memory_order_relaxed));
+  }
+
+ private:
+  void run_maintenance();
+
+  const SearchOptions& options_;
+  std::function<bool()> maintenance_;
+  std::atomic<Stop> stop_{Stop::kNo};
+  std::atomic<bool> pause_wanted_{false};
+  std::atomic<int64_t> frontier_bytes_{0};
+  std::vector<WorkerCounts> counts_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned active_;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,102 @@
+// find_traces: for each kind of finding, the first shortest way to it.
+//
+// A breadth-first search on one thread that keeps, for each state in the order of discovery, the number
+// of its parent and the choice that led to it. It ends when every wanted kind has been met.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "explore/search.h"
+#include "explore/visited.h"
+
+namespace sisyfs {
+
+struct FoundTrace {
+  uint32_t kind = 0;  // the bit's number in Outcome::findings
+  Trace trace;
+};
+
+namespace detail {
+
+// The paths of a breadth-first search, as parents and choices.
+class Paths {
+ public:
+  void add(uint64_t parent, Choice choice) { steps_.push_back({parent, choice}); }
+  uint64_t size() const { return steps_.size(); }
+  // The choices from the initial state (number 0) to `state`, then `last`.
+  Trace to(uint64_t state, Choice last) const;
+  // A path to `state` itself.
+  Trace to(uint64_t state) const;
+
+ private:
+  struct Step {
+    uint64_t parent : 40;
+    Choice choice;
+  };
+  std::deque<Step> steps_;
+};
+
+// A sink that looks at one state's successors.
+template <class System>
+class PathSink {
+ public:
+  using State = typename System::State;
+  PathSink(const System& system, VisitedSet& seen, Paths& paths, std::deque<State>& queue, uint32_t wanted)
+      : system_(system), seen_(seen), paths_(paths), queue_(queue), wanted_(wanted) {}
+
+  State& next() { return state_; }
+  void commit(Choice choice, Outcome outcome) {
+    for (uint32_t hit = outcome.findings & wanted_; hit != 0; hit &= hit - 1) {
+      const auto kind = static_cast<uint32_t>(__builtin_ctz(hit));
+      found_.push_back({kind, paths_.to(parent_, choice)});
+      wanted_ &= ~(uint32_t{1} << kind);
+    }
+    Seen seen = seen_.insert(system_.fingerprint(state_));
+    while (seen == Seen::kNoRoom && seen_.grow()) seen = seen_.insert(system_.fingerprint(state_));
+    if (seen == Seen::kNoRoom) full_ = true;
+    if (seen != Seen::kNew) return;
+    paths_.add(parent_, choice);
+    queue_.push_back(state_);
+    if (seen_.crowded(paths_.size())) seen_.grow();
+  }
+  void set_parent(uint64_t parent) { parent_ = parent; }
+  bool done() const { return wanted_ == 0 || full_; }
+  std::vector<FoundTrace> take() { return std::move(found_); }
+
+ private:
+  const System& system_;
+  VisitedSet& seen_;
+  Paths& paths_;
+  std::deque<State>& queue_;
+  uint32_t wanted_;
+  bool full_ = false;
+  uint64_t parent_ = 0;
+  State state_;
+  std::vector<FoundTrace> found_;
+};
+
+}  // namespace detail
+
+// Shortest traces to the kinds in `wanted`, each the first in breadth-first order; sorted by length, then
+// kind. A kind is missing from the answer only when the memory bound ends the search first.
+template <TransitionSystem System>
+std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options, uint32_t wanted) {
+  VisitedSet seen(options.bounds.memory_bytes);
+  if (!seen.ok() || wanted == 0) return {};
+  detail::Paths paths;
+  std::deque<typename System::State> queue(1);
+  system.initial(queue.front());
+  seen.insert(system.fingerprint(queue.front()));
+  paths.add(0, Choice{0});
+  detail::PathSink<System> sink(system, seen, paths, queue, wanted);
+  for (uint64_t number = 0; !queue.empty() && !sink.done(); ++number) {
+    const typename System::State state = std::move(queue.front());
+    queue.pop_front();
+    sink.set_parent(number);
+    system.expand(state, sink);
+  }
+  return sink.take();
+}
+
+}  // namespace sisyfs

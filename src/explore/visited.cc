@@ -1,0 +1,107 @@
+#include "explore/visited.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace sisyfs {
+
+Reservation::Reservation(size_t bytes) {
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return;
+  madvise(p, bytes, MADV_HUGEPAGE);  // a wish; without it a probe costs one more miss
+  data_ = static_cast<std::byte*>(p);
+  size_ = bytes;
+}
+
+Reservation::~Reservation() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+VisitedSet::VisitedSet(size_t max_bytes, bool with_depth) : with_depth_(with_depth) {
+  const size_t per_word = with_depth ? 10 : 8;
+  const size_t words = std::max<size_t>(max_bytes / per_word, capacity());
+  words_ = Reservation(words * 8);
+  if (with_depth) {
+    depths_ = Reservation(words * 2);
+    if (depths_.data() == nullptr) words_ = Reservation();
+  }
+}
+
+void VisitedSet::move_region(uint64_t region, uint64_t old_lines, uint64_t new_lines, uint64_t* words,
+                             uint16_t* depths) {
+  const uint64_t old_size = old_lines * kLine, new_size = new_lines * kLine;
+  auto* table = reinterpret_cast<uint64_t*>(words_.data());
+  auto* depth_table = reinterpret_cast<uint16_t*>(depths_.data());
+  std::memcpy(words, table + region * old_size, old_size * 8);
+  std::memset(table + region * new_size, 0, new_size * 8);
+  if (with_depth_) {
+    std::memcpy(depths, depth_table + region * old_size, old_size * 2);
+    std::memset(depth_table + region * new_size, 0, new_size * 2);
+  }
+  for (uint64_t i = 0; i < old_size; ++i) {
+    if (words[i] == 0) continue;
+    uint64_t at = static_cast<uint64_t>((static_cast<Uint128>(words[i]) * new_lines) >> 64) * kLine;
+    while (table[region * new_size + at] != 0) at = at + 1 == new_size ? 0 : at + 1;
+    table[region * new_size + at] = words[i];
+    if (with_depth_) depth_table[region * new_size + at] = depths[i];
+  }
+}
+
+bool VisitedSet::grow() {
+  // Small tables double; large ones grow by half, so that less of them stands empty.
+  const uint64_t wanted = capacity() < (uint64_t{1} << 22) ? lines_ * 2 : lines_ + lines_ / 2;
+  const uint64_t most = words_.size() / 8 / (kRegions * kLine);
+  const uint64_t new_lines = std::min(wanted, most);
+  if (new_lines <= lines_ + lines_ / 16) return false;
+  std::vector<uint64_t> words(lines_ * kLine);
+  std::vector<uint16_t> depths(with_depth_ ? lines_ * kLine : 0);
+  for (uint64_t region = kRegions; region-- > 0;)
+    move_region(region, lines_, new_lines, words.data(), depths.data());
+  lines_ = new_lines;
+  return true;
+}
+
+Digest VisitedSet::digest() const {
+  Digest sum;
+  for (uint64_t i = 0; i < capacity(); ++i) {
+    const uint64_t word = slot(i).load(std::memory_order_relaxed);
+    if (word != 0) sum += digest_at(i / (lines_ * kLine), Digest{word, ~word});
+  }
+  return sum;
+}
+
+uint64_t VisitedSet::count() const {
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < capacity(); ++i) n += slot(i).load(std::memory_order_relaxed) != 0;
+  return n;
+}
+
+uint64_t VisitedSet::count_at(uint16_t depth) const {
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < capacity(); ++i)
+    n += depth_slot(i).load(std::memory_order_relaxed) == static_cast<uint16_t>(depth + 1);
+  return n;
+}
+
+double VisitedSet::merge_probability(uint64_t states) {
+  const double n = static_cast<double>(states);
+  return std::min(1.0, std::ldexp(n * n, -77));
+}
+
+BitstateSet::BitstateSet(size_t max_bytes) : bits_(max_bytes & ~size_t{7}), words_(max_bytes / 8) {}
+
+}  // namespace sisyfs

@@ -1,0 +1,169 @@
+// VisitedSet: the states seen so far, as fingerprints, shared by all workers without locks.
+//
+// An open-addressing table of 64-bit words in huge pages, eight to a cache line. A fingerprint has 128
+// bits; 12 of them select one of 4096 regions of the table, and 64 others are the word that is stored,
+// which also gives the home line inside the region. So 76 bits decide equality: with n states the
+// probability that any two of them were taken for one is at most n² / 2^77 (a billion states: 7e-6).
+// A probe scans its home line and moves on to the next line of the region when it is full.
+//
+// Growth. The address range for the largest table is reserved at the start and pages are committed as
+// they are touched. To grow, all workers must be outside (see Safepoint); regions then move, the last
+// one first, to their wider places in the same range: the new place of a region never covers an old
+// place that has not been moved yet. So no second table is needed, and the cost in memory is what the
+// table holds: 8 bytes over a load between one half and four fifths.
+//
+// Depth. A depth-bounded depth-first search must visit a state again when it comes by a shorter way.
+// With `with_depth` a second array keeps the least depth at which each state was reached.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/assert.h"
+#include "base/digest.h"
+
+namespace sisyfs {
+
+// What an insertion found.
+enum class Seen : uint8_t {
+  kNew,     // not seen before, or, with depth, only at a greater depth
+  kBefore,  // seen before
+  kNoRoom,  // the table has to grow first; nothing was inserted
+};
+
+// A range of zeroed address space that is committed as it is touched. Movable, not copyable.
+class Reservation {
+ public:
+  Reservation() = default;
+  // Reserves `bytes`; data() is null where the system refuses.
+  explicit Reservation(size_t bytes);
+  ~Reservation();
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&& other) noexcept;
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class VisitedSet {
+ public:
+  // A set that will never use more than `max_bytes`. Ready to use if ok().
+  explicit VisitedSet(size_t max_bytes, bool with_depth = false);
+  bool ok() const { return words_.data() != nullptr; }
+
+  void prefetch(const Digest& d) const { __builtin_prefetch(&slot(region_of(d) + home_of(tag_of(d))), 1); }
+
+  // Inserts a fingerprint. Safe to call from many threads; never while grow() runs.
+  Seen insert(const Digest& d) {
+    size_t index;
+    return find_or_insert(d, index);
+  }
+  // The same, for a state reached at `depth`. kNew also when all earlier visits were deeper.
+  Seen insert_at(const Digest& d, uint16_t depth);
+
+  // Makes room. False when the bound on memory does not allow it. Only while no worker inserts.
+  bool grow();
+
+  // Whether it is time to grow, given the number of states inserted.
+  bool crowded(uint64_t states) const { return states * 5 > capacity() * 4; }
+  uint64_t capacity() const { return kRegions * lines_ * kLine; }
+  // What the table occupies now.
+  size_t bytes() const { return capacity() * (with_depth_ ? 10 : 8); }
+  // The order-independent digest of all fingerprints: equal for equal sets of visited states.
+  Digest digest() const;
+  uint64_t count() const;
+  // With depth: how many states have this least depth.
+  uint64_t count_at(uint16_t depth) const;
+
+  // An upper bound on the probability that any two of `states` states were merged.
+  static double merge_probability(uint64_t states);
+
+ private:
+  static constexpr uint64_t kRegions = 4096;
+  static constexpr uint64_t kLine = 8;  // words to a cache line
+
+  static uint64_t tag_of(const Digest& d) { return d.lo + (d.lo == 0); }
+  uint64_t region_of(const Digest& d) const { return (d.hi >> 52) * lines_ * kLine; }
+  uint64_t home_of(uint64_t tag) const {
+    return static_cast<uint64_t>((static_cast<Uint128>(tag) * lines_) >> 64) * kLine;
+  }
+  std::atomic<uint64_t>& slot(uint64_t i) const {
+    return reinterpret_cast<std::atomic<uint64_t>*>(words_.data())[i];
+  }
+  std::atomic<uint16_t>& depth_slot(uint64_t i) const {
+    return reinterpret_cast<std::atomic<uint16_t>*>(depths_.data())[i];
+  }
+  Seen find_or_insert(const Digest& d, size_t& index);
+  void move_region(uint64_t region, uint64_t old_lines, uint64_t new_lines, uint64_t* words,
+                   uint16_t* depths);
+
+  Reservation words_;
+  Reservation depths_;
+  uint64_t lines_ = 16;  // lines in each region
+  bool with_depth_ = false;
+};
+
+inline Seen VisitedSet::find_or_insert(const Digest& d, size_t& index) {
+  const uint64_t tag = tag_of(d), region = region_of(d), size = lines_ * kLine;
+  uint64_t at = home_of(tag);
+  for (uint64_t scanned = 0; scanned < size; ++scanned) {
+    std::atomic<uint64_t>& word = slot(region + at);
+    uint64_t found = word.load(std::memory_order_relaxed);
+    if (found == 0 && word.compare_exchange_strong(found, tag, std::memory_order_relaxed)) {
+      index = region + at;
+      return Seen::kNew;
+    }
+    if (found == tag) {
+      index = region + at;
+      return Seen::kBefore;
+    }
+    if (++at == size) at = 0;
+  }
+  return Seen::kNoRoom;
+}
+
+inline Seen VisitedSet::insert_at(const Digest& d, uint16_t depth) {
+  size_t index = 0;
+  const Seen seen = find_or_insert(d, index);
+  if (seen == Seen::kNoRoom) return seen;
+  // Depths are stored plus one: the zeroed array means "not reached yet".
+  const auto mine = static_cast<uint16_t>(depth + 1);
+  std::atomic<uint16_t>& least = depth_slot(index);
+  uint16_t known = least.load(std::memory_order_relaxed);
+  while (known == 0 || mine < known)
+    if (least.compare_exchange_weak(known, mine, std::memory_order_relaxed)) return Seen::kNew;
+  return Seen::kBefore;
+}
+
+// BitstateSet: a lossy stand-in that keeps three bits for each state, as SPIN's supertrace does. It may
+// take a new state for an old one; a search that uses it can find, but never prove.
+class BitstateSet {
+ public:
+  explicit BitstateSet(size_t max_bytes);
+  bool ok() const { return bits_.data() != nullptr; }
+  void prefetch(const Digest& d) const { __builtin_prefetch(&word(d.lo), 1); }
+  Seen insert(const Digest& d) {
+    bool fresh = false;
+    uint64_t h = d.lo;
+    for (int i = 0; i < 3; ++i, h += d.hi | 1) {
+      const uint64_t bit = uint64_t{1} << ((h >> 3) & 63);
+      fresh |= (word(h).fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+    }
+    return fresh ? Seen::kNew : Seen::kBefore;
+  }
+  size_t bytes() const { return bits_.size(); }
+
+ private:
+  std::atomic<uint64_t>& word(uint64_t h) const {
+    return reinterpret_cast<std::atomic<uint64_t>*>(
+        bits_.data())[static_cast<uint64_t>((static_cast<Uint128>(h) * words_) >> 64)];
+  }
+  Reservation bits_;
+  uint64_t words_ = 0;
+};
+
+}  // namespace sisyfs
