@@ -84,11 +84,8 @@ class BreadthFirst {
       ended_ = now_.count() == 0;
       uint32_t findings = 0;
       for (const Tally& tally : tallies_) findings |= tally.findings;
+      if (!ended_) team_.heed(findings);
       over_ = ended_ || team_.stopping();
-      if (!over_ && team_.options().stop_at_first && (findings & team_.options().watched) != 0) {
-        team_.stop(Stop::kFinding);
-        over_ = true;
-      }
     }
     rendezvous_.arrive_and_wait();
     team_.resume();

@@ -70,8 +70,7 @@ class DepthFirst {
       if (--until_checkpoint != 0) continue;
       until_checkpoint = kGrain;
       sink.checkpoint(worker);
-      if (team_.options().stop_at_first && (sink.tally().findings & team_.options().watched) != 0)
-        team_.stop(Stop::kFinding);
+      team_.heed(team_.progress().findings);
       if (stack.size() > 1 && offers_[worker].count.load(std::memory_order_relaxed) == 0) {
         offer(worker, std::move(stack.front()));
         stack.pop_front();
@@ -79,8 +78,6 @@ class DepthFirst {
     }
     tallies_[worker] = sink.tally();
     team_.report(worker, sink.tally());
-    if (team_.options().stop_at_first && (sink.tally().findings & team_.options().watched) != 0)
-      team_.stop(Stop::kFinding);
   }
 
   void conclude(SearchResult& result) const {

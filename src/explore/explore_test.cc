@@ -99,7 +99,7 @@ TEST(SearchTest, DepthFirstVisitsAgainWhatItReachesByAShorterWay) {
 
 TEST(SearchTest, StopsAtTheFirstFindingAfterItsLayer) {
   SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
-  o.stop_at_first = true;
+  o.stop = StopRule::kFirst;
   const SearchResult r = run_search(Grid{}, o, {});
   EXPECT_EQ(r.stopped, Stop::kFinding);
   EXPECT_EQ(r.verdict, Verdict::kFail);

@@ -30,6 +30,14 @@ enum class Dedup : uint8_t { kExact, kBitstate, kNone };
 // Why a search ended before its space or its depth bound was exhausted.
 enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory };
 
+// When findings end a search. A breadth-first search finishes its layer first, so that what it found does
+// not depend on the number of threads.
+enum class StopRule : uint8_t {
+  kNever,  // search on to the bound, and collect the shallowest of each kind
+  kFirst,  // once any watched kind was found
+  kEach,   // once every watched kind was found
+};
+
 struct Bounds {
   static constexpr uint32_t kNoDepth = std::numeric_limits<uint32_t>::max();
   uint32_t depth = kNoDepth;                               // transitions from the initial state
@@ -43,9 +51,7 @@ struct SearchOptions {
   Dedup dedup = Dedup::kExact;
   Bounds bounds;
   unsigned threads = 1;
-  // Stop once something of `watched` was found (a breadth-first search finishes its layer, so that the
-  // findings do not depend on the number of threads). Otherwise collect the shallowest of each kind.
-  bool stop_at_first = false;
+  StopRule stop = StopRule::kNever;
   uint32_t watched = ~uint32_t{0};  // findings that count, as Outcome::findings
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;

@@ -42,6 +42,12 @@ void Team::stop(Stop why) {
   stop_.compare_exchange_strong(none, why, std::memory_order_relaxed);
 }
 
+void Team::heed(uint32_t findings) {
+  const uint32_t hit = findings & options_.watched;
+  if (options_.stop == StopRule::kNever || hit == 0) return;
+  if (options_.stop == StopRule::kFirst || hit == options_.watched) stop(Stop::kFinding);
+}
+
 void Team::run_maintenance() {
   if (!maintenance_()) stop(Stop::kMemory);
   pause_wanted_.store(false, std::memory_order_relaxed);

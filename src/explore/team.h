@@ -51,6 +51,9 @@ class Team {
   Stop stop_reason() const { return stop_.load(std::memory_order_relaxed); }
   void stop(Stop why);
 
+  // Stops the search if these findings are what it was looking for.
+  void heed(uint32_t findings);
+
   // Maintenance. request_pause() asks for it; a worker calls pause() whenever pause_wanted().
   bool pause_wanted() const { return pause_wanted_.load(std::memory_order_relaxed); }
   void request_pause() { pause_wanted_.store(true, std::memory_order_relaxed); }

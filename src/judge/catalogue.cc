@@ -1,0 +1,56 @@
+#include "judge/catalogue.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr std::array kCatalogue = {
+    FindingInfo{FindingKind::kDeadBlock, "M1", "dead-block", Severity::kRepairable,
+                "a block is allocated and belongs to no file"},
+    FindingInfo{FindingKind::kLostBlock, "M2", "lost-block", Severity::kCritical,
+                "a file has a block that is not allocated"},
+    FindingInfo{FindingKind::kDoublePointer, "M3", "double-pointer", Severity::kCritical,
+                "two pointers lead to one block"},
+    FindingInfo{FindingKind::kContentError, "M4", "content-error", Severity::kCritical,
+                "a file does not hold what was written to it"},
+    FindingInfo{FindingKind::kWrongErrno, "O1", "wrong-errno", Severity::kCritical,
+                "an op returned something else than the reference"},
+    FindingInfo{FindingKind::kWrongEffect, "O2", "wrong-effect", Severity::kCritical,
+                "the tree after an op is not the one that the reference has"},
+    FindingInfo{FindingKind::kNotMountable, "R1", "not-mountable", Severity::kCritical,
+                "the system does not come back after a power cut"},
+    FindingInfo{FindingKind::kNotWalkable, "R2", "not-walkable", Severity::kCritical,
+                "the recovered tree cannot be read to its end"},
+    FindingInfo{FindingKind::kNotAllowed, "R3", "not-allowed", Severity::kCritical,
+                "what came back is none of the trees that the contract allows"},
+    FindingInfo{FindingKind::kNotClean, "R4", "not-clean", Severity::kCritical,
+                "the system's own check is not clean after recovery"},
+    FindingInfo{FindingKind::kNotUsable, "R5", "not-usable", Severity::kCritical,
+                "the recovered system cannot be used"},
+    FindingInfo{FindingKind::kOutOfRange, "D1", "out-of-range", Severity::kCritical,
+                "the system reads or writes beyond the disk"},
+};
+
+}  // namespace
+
+std::span<const FindingInfo> catalogue() { return kCatalogue; }
+
+const FindingInfo& info(FindingKind kind) {
+  const FindingInfo& entry = kCatalogue[static_cast<size_t>(kind)];
+  SISYFS_ASSERT(entry.kind == kind, "the catalogue is in the order of its numbers");
+  return entry;
+}
+
+std::optional<FindingInfo> find_kind(std::string_view code_or_name) {
+  const auto at = std::find_if(kCatalogue.begin(), kCatalogue.end(), [&](const FindingInfo& entry) {
+    return entry.code == code_or_name || entry.name == code_or_name;
+  });
+  if (at == kCatalogue.end()) return std::nullopt;
+  return *at;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,49 @@
+// The catalogue of findings: every promise that can be seen broken, with its stable code.
+//
+// A finding's number is its bit in Outcome::findings; its code and name never change once released, its
+// wording may. Reports, tokens and `--only` speak in names and codes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace sisyfs {
+
+enum class Severity : uint8_t {
+  kRepairable,  // recovery mends it; nothing of the user's is lost
+  kCritical,    // data, names or the system itself are lost
+};
+
+enum class FindingKind : uint8_t {
+  kDeadBlock,
+  kLostBlock,
+  kDoublePointer,
+  kContentError,
+  kWrongErrno,
+  kWrongEffect,
+  kNotMountable,
+  kNotWalkable,
+  kNotAllowed,
+  kNotClean,
+  kNotUsable,
+  kOutOfRange,
+};
+
+struct FindingInfo {
+  FindingKind kind;
+  std::string_view code;
+  std::string_view name;
+  Severity severity;
+  std::string_view says;  // what is broken, as a sentence
+};
+
+std::span<const FindingInfo> catalogue();
+const FindingInfo& info(FindingKind kind);
+constexpr uint32_t bit(FindingKind kind) { return uint32_t{1} << static_cast<unsigned>(kind); }
+
+// The entry with this code or name.
+std::optional<FindingInfo> find_kind(std::string_view code_or_name);
+
+}  // namespace sisyfs

@@ -1,0 +1,101 @@
+// Check: a target with its options settled, ready to be searched, explained and replayed.
+//
+// This is the face that the command line and the reports know; behind it is one of two things: a small
+// model that is a transition system itself, or the adapter around a target with a disk. A Check is
+// immutable and may be used again and again.
+//
+//   SearchResult result = check.search(options, show);
+//   for (const FoundTrace& found : check.explain(options, result.findings)) {
+//     Result<Story> story = check.tell(found.trace);
+//   }
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "explore/run.h"
+#include "judge/story.h"
+
+namespace sisyfs {
+
+// A "sometimes" property: a run that never reached it has not looked there.
+struct MarkInfo {
+  uint32_t bit;
+  std::string_view says;
+};
+
+class Check {
+ public:
+  virtual ~Check() = default;
+  virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
+  virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const = 0;
+  // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
+  virtual Result<Story> tell(const Trace& trace) const = 0;
+  // The marks that a run of this check can reach.
+  virtual std::span<const MarkInfo> marks() const = 0;
+};
+
+namespace detail {
+
+// Looks for one choice among the successors of a state.
+template <class System>
+struct ChoiceSink {
+  typename System::State& next() { return scratch; }
+  void commit(Choice choice, Outcome o) {
+    if (choice != wanted || found) return;
+    found = true;
+    chosen = scratch;
+    outcome = o;
+  }
+  Choice wanted{};
+  bool found = false;
+  Outcome outcome;
+  typename System::State scratch, chosen;
+};
+
+Error no_such_choice(size_t position, Choice choice);
+
+}  // namespace detail
+
+// A Check over any transition system. `Teller` is called as teller.step(system, from, choice, to, outcome)
+// for each step of a trace and gives the story at its end.
+template <TransitionSystem System, class Teller>
+class SystemCheck : public Check {
+ public:
+  explicit SystemCheck(System system, std::span<const MarkInfo> marks = {})
+      : system_(std::move(system)), marks_(marks) {}
+
+  SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
+    return run_search(system_, options, show);
+  }
+  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
+    return find_traces(system_, options, wanted);
+  }
+  Result<Story> tell(const Trace& trace) const override {
+    Teller teller(system_);
+    typename System::State state;
+    system_.initial(state);
+    Outcome outcome;
+    for (size_t i = 0; i < trace.size(); ++i) {
+      detail::ChoiceSink<System> sink{.wanted = trace[i], .outcome = {}, .scratch = {}, .chosen = {}};
+      system_.expand(state, sink);
+      if (!sink.found) return detail::no_such_choice(i, trace[i]);
+      outcome = sink.outcome;
+      teller.step(state, trace[i], sink.chosen);
+      state = sink.chosen;
+    }
+    Story story = teller.take();
+    story.findings = outcome.findings;
+    return story;
+  }
+  std::span<const MarkInfo> marks() const override { return marks_; }
+  const System& system() const { return system_; }
+
+ private:
+  System system_;
+  std::span<const MarkInfo> marks_;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,59 @@
+// Story: a trace told step by step, for people and for JSON.
+//
+// A search keeps only choices. To tell how a finding came about, the trace is executed again and every
+// step is written down: which op, which write of what, what survived the power cut, what recovery saw
+// and what should have been there. Made only for reports; nothing here is on the hot path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/catalogue.h"
+
+namespace sisyfs {
+
+// What became of a write by the end of the story.
+enum class Fate : uint8_t {
+  kPending,    // in a volatile cache, or in flight
+  kPersisted,  // on the medium
+  kLost,       // gone with a power cut
+};
+
+struct WriteRecord {
+  uint32_t number = 0;   // counted from 1 through the whole story
+  uint32_t address = 0;  // first block
+  uint32_t blocks = 1;
+  std::string label;     // what this place is: "inodes of files 0 and 1"
+  std::string content;   // what was written, decoded
+  Fate fate = Fate::kPending;
+};
+
+// Something that a check saw.
+struct Observation {
+  FindingKind kind{};
+  std::string text;  // "file1 block 0 is disk block 0, which file0 has too"
+};
+
+struct StoryStep {
+  enum class Kind : uint8_t { kBegin, kWrite, kFinish, kOp, kVerify, kCrash };
+  Kind kind = Kind::kOp;
+  uint32_t task = 0;
+  std::string op;                      // "create file0"; empty for a crash
+  std::string text;                    // what happened, as a sentence
+  std::vector<uint32_t> writes;        // numbers of the writes that this step issued
+  std::vector<uint32_t> lost;          // crash: numbers of the writes that did not survive
+  std::vector<Observation> observed;   // what recovery or a check saw at this step
+  std::vector<std::string> expected;   // what should have been there, where something was wrong
+};
+
+struct Story {
+  std::vector<StoryStep> steps;
+  std::vector<WriteRecord> writes;
+  uint32_t findings = 0;  // bits of FindingKind that the last step showed
+
+  uint32_t ops() const;      // ops begun
+  uint32_t crashes() const;
+};
+
+}  // namespace sisyfs
