@@ -37,7 +37,9 @@ class BatchSink {
     for (uint32_t i = 0; i < count_; ++i) {
       Seen seen = seen_.insert(prints_[i], depth_);
       while (seen == Seen::kNoRoom && !team_.stopping()) {
-        make_room();
+        if (seen_.at_limit()) team_.stop(Stop::kMemory);
+        team_.request_pause();
+        team_.pause();
         seen = seen_.insert(prints_[i], depth_);
       }
       if (seen != Seen::kNew) continue;
@@ -59,11 +61,6 @@ class BatchSink {
 
  private:
   static constexpr uint32_t kBatch = 24;
-
-  void make_room() {
-    team_.request_pause();
-    team_.pause();
-  }
 
   const System& system_;
   DedupPolicy& seen_;

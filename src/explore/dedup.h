@@ -20,7 +20,8 @@ class ExactDedup {
     if constexpr (kByDepth) return set_.insert_at(d, static_cast<uint16_t>(depth));
     return set_.insert(d);
   }
-  bool grow() { return set_.grow(); }
+  bool grow(size_t limit) { return set_.grow(limit); }
+  bool at_limit() const { return set_.at_limit(); }
   bool crowded(uint64_t states) const { return set_.crowded(states); }
   size_t bytes() const { return set_.bytes(); }
   // Adds what the set knows better than the workers' counts. `bound` is the bound on depth.
@@ -43,7 +44,8 @@ class BitstateDedup {
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t) { return set_.insert(d); }
-  bool grow() { return true; }
+  bool grow(size_t) { return true; }
+  bool at_limit() const { return false; }
   bool crowded(uint64_t) const { return false; }
   size_t bytes() const { return set_.bytes(); }
   void conclude(SearchResult& result, uint32_t) const { result.merge_probability = 1; }
@@ -58,7 +60,8 @@ class NoDedup {
   bool ok() const { return true; }
   void prefetch(const Digest&) const {}
   Seen insert(const Digest&, uint32_t) { return Seen::kNew; }
-  bool grow() { return true; }
+  bool grow(size_t) { return true; }
+  bool at_limit() const { return false; }
   bool crowded(uint64_t) const { return false; }
   size_t bytes() const { return 0; }
   void conclude(SearchResult&, uint32_t) const {}

@@ -34,7 +34,11 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
     result.stopped = Stop::kMemory;
     return result;
   }
-  Team team(options, [&] { return seen.grow(); });
+  // The frontier may need as much again as it has now; the rest is the visited set's.
+  Team team(options, [&] {
+    const size_t frontier = 2 * team.frontier_bytes(), bound = options.bounds.memory_bytes;
+    seen.grow(bound > frontier ? bound - frontier : 0);
+  });
   {
     Strategy<System, DedupPolicy> strategy(system, seen, team);
     std::atomic<unsigned> running{options.threads};

@@ -31,7 +31,7 @@ void Tally::merge_into(SearchResult& result) const {
   }
 }
 
-Team::Team(const SearchOptions& options, std::function<bool()> maintenance)
+Team::Team(const SearchOptions& options, std::function<void()> maintenance)
     : options_(options),
       maintenance_(std::move(maintenance)),
       counts_(options.threads),
@@ -49,7 +49,7 @@ void Team::heed(uint32_t findings) {
 }
 
 void Team::run_maintenance() {
-  if (!maintenance_()) stop(Stop::kMemory);
+  maintenance_();
   pause_wanted_.store(false, std::memory_order_relaxed);
   changed_.notify_all();
 }

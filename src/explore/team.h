@@ -41,8 +41,8 @@ struct Tally {
 
 class Team {
  public:
-  // `maintenance` runs while all workers stand still; false means that the search must stop for memory.
-  Team(const SearchOptions& options, std::function<bool()> maintenance);
+  // `maintenance` runs while all workers stand still.
+  Team(const SearchOptions& options, std::function<void()> maintenance);
 
   const SearchOptions& options() const { return options_; }
   unsigned size() const { return options_.threads; }
@@ -77,7 +77,7 @@ class Team {
   void run_maintenance();
 
   const SearchOptions& options_;
-  std::function<bool()> maintenance_;
+  std::function<void()> maintenance_;
   std::atomic<Stop> stop_{Stop::kNo};
   std::atomic<bool> pause_wanted_{false};
   std::atomic<int64_t> frontier_bytes_{0};

@@ -61,12 +61,15 @@ void VisitedSet::move_region(uint64_t region, uint64_t old_lines, uint64_t new_l
   }
 }
 
-bool VisitedSet::grow() {
+bool VisitedSet::grow(size_t limit) {
   // Small tables double; large ones grow by half, so that less of them stands empty.
   const uint64_t wanted = capacity() < (uint64_t{1} << 22) ? lines_ * 2 : lines_ + lines_ / 2;
-  const uint64_t most = words_.size() / 8 / (kRegions * kLine);
+  const uint64_t most = std::min(words_.size() / 8, limit / (with_depth_ ? 10 : 8)) / (kRegions * kLine);
   const uint64_t new_lines = std::min(wanted, most);
-  if (new_lines <= lines_ + lines_ / 16) return false;
+  if (new_lines <= lines_ + lines_ / 16) {
+    at_limit_ = true;
+    return false;
+  }
   std::vector<uint64_t> words(lines_ * kLine);
   std::vector<uint16_t> depths(with_depth_ ? lines_ * kLine : 0);
   for (uint64_t region = kRegions; region-- > 0;)

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/assert.h"
 #include "base/digest.h"
@@ -65,11 +66,13 @@ class VisitedSet {
   // The same, for a state reached at `depth`. kNew also when all earlier visits were deeper.
   Seen insert_at(const Digest& d, uint16_t depth);
 
-  // Makes room. False when the bound on memory does not allow it. Only while no worker inserts.
-  bool grow();
+  // Makes room, without occupying more than `limit` bytes. False when there is not enough to gain; the
+  // set then takes what still fits and answers kNoRoom after that. Only while no worker inserts.
+  bool grow(size_t limit = std::numeric_limits<size_t>::max());
 
   // Whether it is time to grow, given the number of states inserted.
-  bool crowded(uint64_t states) const { return states * 5 > capacity() * 4; }
+  bool crowded(uint64_t states) const { return states * 5 > capacity() * 4 && !at_limit_; }
+  bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
   // What the table occupies now.
   size_t bytes() const { return capacity() * (with_depth_ ? 10 : 8); }
@@ -105,6 +108,7 @@ class VisitedSet {
   Reservation depths_;
   uint64_t lines_ = 16;  // lines in each region
   bool with_depth_ = false;
+  bool at_limit_ = false;
 };
 
 inline Seen VisitedSet::find_or_insert(const Digest& d, size_t& index) {

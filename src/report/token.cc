@@ -1,0 +1,96 @@
+#include "report/token.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <vector>
+
+namespace sisyfs {
+namespace {
+
+constexpr std::string_view kVersion = "s1";
+constexpr uint64_t kMostChoices = 1'000'000;
+
+std::string checksum(std::string_view text) {
+  return fmt::format("{:04x}", digest_of(text.data(), text.size()).lo & 0xFFFF);
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool parse_number(std::string_view text, uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string choices_text(const Trace& trace) {
+  std::string text;
+  for (size_t i = 0; i < trace.size();) {
+    size_t run = 1;
+    while (i + run < trace.size() && trace[i + run] == trace[i]) ++run;
+    if (!text.empty()) text += '.';
+    text += fmt::format("{}", static_cast<uint32_t>(trace[i]));
+    if (run > 1) text += fmt::format("x{}", run);
+    i += run;
+  }
+  return text;
+}
+
+Result<Trace> parse_choices(std::string_view text) {
+  Trace trace;
+  if (text.empty()) return trace;
+  for (std::string_view item : split(text, '.')) {
+    const auto parts = split(item, 'x');
+    uint64_t choice = 0, times = 1;
+    const bool good = parts.size() <= 2 && parse_number(parts[0], choice) && choice <= UINT32_MAX &&
+                      (parts.size() == 1 || parse_number(parts[1], times)) && times >= 1 &&
+                      trace.size() + times <= kMostChoices;
+    if (!good) return bad_input(fmt::format("'{}' is not a choice of a trace", item));
+    trace.insert(trace.end(), times, Choice{static_cast<uint32_t>(choice)});
+  }
+  return trace;
+}
+
+}  // namespace
+
+std::string make_token(const Replay& replay) {
+  const std::string body =
+      fmt::format("{}:{}:{}:{}:{}", kVersion, replay.setup.target, fmt::join(replay.setup.settings, ","),
+                  info(replay.kind).code, choices_text(replay.trace));
+  return body + ":" + checksum(body);
+}
+
+Result<Replay> parse_token(std::string_view token) {
+  const auto parts = split(token, ':');
+  if (parts[0].size() < 2 || parts[0][0] != 's' || parts[0].find_first_not_of("0123456789", 1) != std::string_view::npos)
+    return bad_input(fmt::format("'{}' is neither a file nor a replay token (a token starts with {}:)", token, kVersion));
+  if (parts[0] != kVersion)
+    return bad_input(fmt::format("the token is of version {}, this program replays {}: use the sisyfs that printed it",
+                                 parts[0], kVersion));
+  if (parts.size() != 6)
+    return bad_input(fmt::format("the token has {} of 6 parts: it was cut off or changed; copy the whole word", parts.size()));
+  const std::string_view body = token.substr(0, token.size() - parts[5].size() - 1);
+  if (checksum(body) != parts[5])
+    return bad_input("the token's checksum does not fit: it was cut off or changed; copy the whole word");
+  const auto kind = find_kind(parts[3]);
+  if (!kind) return bad_input(fmt::format("the token names the finding '{}', which this program does not know", parts[3]));
+  Replay replay;
+  replay.kind = kind->kind;
+  replay.setup.target = parts[1];
+  if (!parts[2].empty())
+    for (std::string_view setting : split(parts[2], ',')) replay.setup.settings.emplace_back(setting);
+  Result<Trace> trace = parse_choices(parts[4]);
+  if (!trace) return trace.error();
+  replay.trace = *std::move(trace);
+  return replay;
+}
+
+}  // namespace sisyfs
