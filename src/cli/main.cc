@@ -1,1 +1,37 @@
-int main() { return 0; }
+// The command line. Each subcommand has its own file; this one only brings them together.
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+
+int main(int argc, char** argv) {
+  using namespace sisyfs::cli;
+  CLI::App app{
+      "Sisyfs, a model checker for storage systems: runs every sequence of operations up to a bound,\n"
+      "cuts the power at every point, lets the system recover, and judges what came back.",
+      "sisyfs"};
+  app.set_version_flag("--version", "sisyfs " SISYFS_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
+      "3 stopped before the bound (inconclusive), 4 harness error.");
+  int exit = kClean;
+  add_check(app, exit);
+  add_demo(app, exit);
+  add_replay(app, exit);
+  add_targets(app, exit);
+  add_matrix(app, exit);
+  add_bench(app, exit);
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return kUsage;
+  }
+  watch_interrupt();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs --help' or 'sisyfs check --help'.\n", error.what());
+    return kUsage;
+  }
+  return exit;
+}

@@ -5,9 +5,10 @@
 namespace sisyfs::detail {
 
 Error no_such_choice(size_t position, Choice choice) {
-  return bad_input(fmt::format("step {} of the trace asks for choice {}, which is not possible there: the trace "
-                               "belongs to another target, other options or another version",
-                               position + 1, static_cast<uint32_t>(choice)));
+  return bad_input(
+      fmt::format("step {} of the trace asks for choice {}, which is not possible there: the trace "
+                  "belongs to another target, other options or another version",
+                  position + 1, static_cast<uint32_t>(choice)));
 }
 
 }  // namespace sisyfs::detail

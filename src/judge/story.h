@@ -24,8 +24,8 @@ struct WriteRecord {
   uint32_t number = 0;   // counted from 1 through the whole story
   uint32_t address = 0;  // first block
   uint32_t blocks = 1;
-  std::string label;     // what this place is: "inodes of files 0 and 1"
-  std::string content;   // what was written, decoded
+  std::string label;    // what this place is: "inodes of files 0 and 1"
+  std::string content;  // what was written, decoded
   Fate fate = Fate::kPending;
 };
 
@@ -39,12 +39,12 @@ struct StoryStep {
   enum class Kind : uint8_t { kBegin, kWrite, kFinish, kOp, kVerify, kCrash };
   Kind kind = Kind::kOp;
   uint32_t task = 0;
-  std::string op;                      // "create file0"; empty for a crash
-  std::string text;                    // what happened, as a sentence
-  std::vector<uint32_t> writes;        // numbers of the writes that this step issued
-  std::vector<uint32_t> lost;          // crash: numbers of the writes that did not survive
-  std::vector<Observation> observed;   // what recovery or a check saw at this step
-  std::vector<std::string> expected;   // what should have been there, where something was wrong
+  std::string op;                     // "create file0"; empty for a crash
+  std::string text;                   // what happened, as a sentence
+  std::vector<uint32_t> writes;       // numbers of the writes that this step issued
+  std::vector<uint32_t> lost;         // crash: numbers of the writes that did not survive
+  std::vector<Observation> observed;  // what recovery or a check saw at this step
+  std::vector<std::string> expected;  // what should have been there, where something was wrong
 };
 
 struct Story {
@@ -52,7 +52,7 @@ struct Story {
   std::vector<WriteRecord> writes;
   uint32_t findings = 0;  // bits of FindingKind that the last step showed
 
-  uint32_t ops() const;      // ops begun
+  uint32_t ops() const;  // ops begun
   uint32_t crashes() const;
 };
 

@@ -30,7 +30,9 @@ struct IndexCore {
     bool operator==(const Task&) const = default;
   };
 
-  static unsigned inode(uint64_t inodes, unsigned f) { return static_cast<unsigned>(inodes >> (16 * f)) & 0xFFFF; }
+  static unsigned inode(uint64_t inodes, unsigned f) {
+    return static_cast<unsigned>(inodes >> (16 * f)) & 0xFFFF;
+  }
   template <class Holder>
   static void set_inode(Holder& h, unsigned f, unsigned inode) {
     h.inodes = (h.inodes & ~(uint64_t{0xFFFF} << (16 * f))) | uint64_t{inode} << (16 * f);
@@ -43,7 +45,9 @@ struct IndexCore {
     const uint32_t mask = free_mask(c, m);
     return mask == 0 ? kNone : static_cast<unsigned>(std::countr_zero(mask));
   }
-  static unsigned free_count(const Config& c, const Memory& m) { return static_cast<unsigned>(std::popcount(free_mask(c, m))); }
+  static unsigned free_count(const Config& c, const Memory& m) {
+    return static_cast<unsigned>(std::popcount(free_mask(c, m)));
+  }
   static unsigned longest(const Config& c) { return c.blocks < kDirect + 4 ? c.blocks : kDirect + 4; }
   static unsigned blocks_for_append(unsigned length) { return length == 0 ? 0 : length == kDirect ? 2 : 1; }
 
@@ -124,10 +128,18 @@ struct IndexCore {
   static void act(const Config& c, Memory& m, const Task& t, Action action, Device& device) {
     const unsigned len = nibble(m.ref, t.file);  // before the op
     switch (action) {
-      case kSetWriteInode: set_inode(m, t.file, grown_inode(m, t)); [[fallthrough]];
-      case kWriteInode: device.write_inode(m, t.file); break;
-      case kFreeWriteTable: free_all(c, m, t.entries, t.indirect_entries); [[fallthrough]];
-      case kWriteTable: device.write_table(m); break;
+      case kSetWriteInode:
+        set_inode(m, t.file, grown_inode(m, t));
+        [[fallthrough]];
+      case kWriteInode:
+        device.write_inode(m, t.file);
+        break;
+      case kFreeWriteTable:
+        free_all(c, m, t.entries, t.indirect_entries);
+        [[fallthrough]];
+      case kWriteTable:
+        device.write_table(m);
+        break;
       case kWriteData:
         if (t.block < c.blocks) device.write_data(t.block, content(c, t.file, t.block, len, t.entries >> 12));
         break;
@@ -141,7 +153,8 @@ struct IndexCore {
       case kClearIndirect:
         if (nibble(t.entries, 2) < c.blocks) device.write_data(nibble(t.entries, 2), kFilled);
         break;
-      case kFinish: break;
+      case kFinish:
+        break;
     }
   }
 
@@ -188,8 +201,8 @@ struct IndexCore {
   }
 
   template <class Device, class Observer>
-  static uint32_t verify(const Config& c, const Memory& m, unsigned f, const Expected* expected, const Device& device,
-                         Observer&& see) {
+  static uint32_t verify(const Config& c, const Memory& m, unsigned f, const Expected* expected,
+                         const Device& device, Observer&& see) {
     const unsigned node = inode(m.inodes, f), len = node & 15;
     if (len != nibble(m.ref, f)) return see(kContentError, f, kNone, kNone), kContentError;
     const auto allocated = [&](unsigned b) { return b < c.blocks && (m.bitmap >> b & 1) != 0; };
@@ -221,6 +234,7 @@ struct IndexCore {
   };
 };
 
-static_assert(sizeof(IndexCore::Medium) == 32 && sizeof(IndexCore::Memory) == 12 && sizeof(IndexCore::Task) == 6);
+static_assert(sizeof(IndexCore::Medium) == 32 && sizeof(IndexCore::Memory) == 12 &&
+              sizeof(IndexCore::Task) == 6);
 
 }  // namespace sisyfs::mapping

@@ -18,8 +18,8 @@ struct LinkCore {
 
   // What a device holds. Blocks beyond the geometry have link 0, which is neither free nor an end.
   struct Medium {
-    uint64_t table;     // four bits a block
-    uint32_t inodes;    // eight bits a file: length, start
+    uint64_t table;   // four bits a block
+    uint32_t inodes;  // eight bits a file: length, start
     uint8_t data[12];
   };
   // The running system's copies, and beside them what the user was promised (length, or absent).
@@ -46,12 +46,16 @@ struct LinkCore {
     inodes = (inodes & ~(0xFFu << (8 * f))) | (length | start << 4) << (8 * f);
   }
   // A one in the lowest bit of each four-bit field that is 15, that is, of each free block.
-  static uint64_t free_bits(uint64_t table) { return table & table >> 1 & table >> 2 & table >> 3 & 0x11111111111u; }
+  static uint64_t free_bits(uint64_t table) {
+    return table & table >> 1 & table >> 2 & table >> 3 & 0x11111111111u;
+  }
   static unsigned first_free(const Config&, const Memory& m) {
     const uint64_t bits = free_bits(m.table());
     return bits == 0 ? kNone : static_cast<unsigned>(std::countr_zero(bits)) / 4;
   }
-  static unsigned free_count(const Config&, const Memory& m) { return static_cast<unsigned>(std::popcount(free_bits(m.table()))); }
+  static unsigned free_count(const Config&, const Memory& m) {
+    return static_cast<unsigned>(std::popcount(free_bits(m.table())));
+  }
   static unsigned longest(const Config& c) { return c.blocks; }
   static unsigned blocks_for_append(unsigned length) { return length == 0 ? 0 : 1; }
 
@@ -112,8 +116,10 @@ struct LinkCore {
       }
       if (c.naive) set_inode(m.inodes, f, length_now + 1, start(m.inodes, f));
     } else {
-      if (c.naive) free_chain(c, m, start(m.inodes, f));
-      else t.block = start(m.inodes, f);
+      if (c.naive)
+        free_chain(c, m, start(m.inodes, f));
+      else
+        t.block = start(m.inodes, f);
       set_inode(m.inodes, f, kAbsent, kNone);
     }
   }
@@ -133,19 +139,26 @@ struct LinkCore {
   static void act(const Config& c, Memory& m, const Task& t, Action action, Device& device) {
     switch (action) {
       case kSetWriteInode:
-        if (t.op == static_cast<unsigned>(OpKind::kCreate)) set_inode(m.inodes, t.file, 0, t.block);
-        else set_inode(m.inodes, t.file, length(m, t.file) + 1, start(m.inodes, t.file));
+        if (t.op == static_cast<unsigned>(OpKind::kCreate))
+          set_inode(m.inodes, t.file, 0, t.block);
+        else
+          set_inode(m.inodes, t.file, length(m, t.file) + 1, start(m.inodes, t.file));
         [[fallthrough]];
-      case kWriteInode: device.write_inode(m, t.file); break;
+      case kWriteInode:
+        device.write_inode(m, t.file);
+        break;
       case kFreeWriteTable:
         free_chain(c, m, t.block);
         [[fallthrough]];
-      case kWriteTable: device.write_table(m); break;
+      case kWriteTable:
+        device.write_table(m);
+        break;
       case kWriteData:
         if (t.block < c.blocks)
           device.write_data(t.block, content(c, t.file, t.block, nibble(m.ref, t.file), t.value));
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -179,7 +192,8 @@ struct LinkCore {
       findings |= wrong;
     }
     uint64_t dead = ~free_bits(table) & 0x11111111111u & ((uint64_t{1} << (4 * c.blocks)) - 1);
-    for (uint32_t left = referenced; left != 0; left &= left - 1) dead &= ~(uint64_t{1} << (4 * std::countr_zero(left)));
+    for (uint32_t left = referenced; left != 0; left &= left - 1)
+      dead &= ~(uint64_t{1} << (4 * std::countr_zero(left)));
     if (dead != 0) {
       findings |= kDeadBlock;
       table |= dead * 15;
@@ -192,8 +206,8 @@ struct LinkCore {
 
   // The online check of one file: reads it as a user would, up to the first error.
   template <class Device, class Observer>
-  static uint32_t verify(const Config& c, const Memory& m, unsigned f, const Expected* expected, const Device& device,
-                         Observer&& see) {
+  static uint32_t verify(const Config& c, const Memory& m, unsigned f, const Expected* expected,
+                         const Device& device, Observer&& see) {
     const unsigned len = length(m, f);
     if (len != nibble(m.ref, f)) return see(kContentError, f, kNone, kNone), kContentError;
     const uint64_t table = m.table();
@@ -225,6 +239,7 @@ struct LinkCore {
   };
 };
 
-static_assert(sizeof(LinkCore::Medium) == 24 && sizeof(LinkCore::Memory) == 12 && sizeof(LinkCore::Task) == 2);
+static_assert(sizeof(LinkCore::Medium) == 24 && sizeof(LinkCore::Memory) == 12 &&
+              sizeof(LinkCore::Task) == 2);
 
 }  // namespace sisyfs::mapping

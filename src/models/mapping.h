@@ -30,7 +30,7 @@ enum class OpKind : uint8_t { kIdle = 0, kCreate = 1, kAppend = 2, kDelete = 3 }
 // One step of an op. An op's program is a word of these, four bits each, the first step lowest.
 enum Action : uint32_t {
   kWriteInode = 1,
-  kSetWriteInode = 2,   // change the inode in memory, then write it
+  kSetWriteInode = 2,  // change the inode in memory, then write it
   kWriteTable = 3,
   kFreeWriteTable = 4,  // free the blocks in memory, then write the table
   kWriteData = 5,
@@ -68,19 +68,24 @@ constexpr unsigned length_after(OpKind op, unsigned length) {
 }
 
 // Findings, as bits of Outcome::findings. The numbers are those of the catalogue (judge/catalogue.h).
-enum Finding : uint32_t { kDeadBlock = 1u << 0, kLostBlock = 1u << 1, kDoublePointer = 1u << 2, kContentError = 1u << 3 };
+enum Finding : uint32_t {
+  kDeadBlock = 1u << 0,
+  kLostBlock = 1u << 1,
+  kDoublePointer = 1u << 2,
+  kContentError = 1u << 3
+};
 
 // Marks, as bits of Outcome::marks.
 enum Mark : uint32_t {
-  kDeadRepaired = 1u << 0,    // recovery found a dead block and freed it
-  kCrashInOp = 1u << 1,       // the power went while an op was in flight
-  kDiskFull = 1u << 2,        // no block is free after an op began
-  kIndirectUsed = 1u << 3,    // a file is long enough for an indirect block
-  kTwoInFlight = 1u << 4,     // two ops are in flight at once
+  kDeadRepaired = 1u << 0,  // recovery found a dead block and freed it
+  kCrashInOp = 1u << 1,     // the power went while an op was in flight
+  kDiskFull = 1u << 2,      // no block is free after an op began
+  kIndirectUsed = 1u << 3,  // a file is long enough for an indirect block
+  kTwoInFlight = 1u << 4,   // two ops are in flight at once
 };
 
-// Observers of the checks are called as see(finding, file, logical block, disk block), with kNone for what does
-// not apply. The search passes this one.
+// Observers of the checks are called as see(finding, file, logical block, disk block), with kNone for what
+// does not apply. The search passes this one.
 inline constexpr auto kUnobserved = [](Finding, unsigned, unsigned, unsigned) {};
 
 // Four-bit fields of a word.
@@ -104,7 +109,9 @@ struct Expected {
   }
   // The counter lives in the spare bits above the 22 that a file needs.
   unsigned counter() const { return static_cast<unsigned>(words[1] >> 56); }
-  void set_counter(unsigned value) { words[1] = (words[1] & ~(uint64_t{0xFF} << 56)) | uint64_t{value} << 56; }
+  void set_counter(unsigned value) {
+    words[1] = (words[1] & ~(uint64_t{0xFF} << 56)) | uint64_t{value} << 56;
+  }
 };
 
 }  // namespace sisyfs::mapping

@@ -17,12 +17,17 @@ struct Place {
 };
 
 // Where a step's write goes, and the written content in words. `after` is the device after the step.
-Place place_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned length, const LinkCore::Memory& m);
-Place place_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length, const IndexCore::Memory& m);
-std::string content_of(const LinkCore&, const Config& c, Action action, const Place& place, const LinkCore::Medium& after);
-std::string content_of(const IndexCore&, const Config& c, Action action, const Place& place, const IndexCore::Medium& after);
+Place place_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned length,
+               const LinkCore::Memory& m);
+Place place_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length,
+               const IndexCore::Memory& m);
+std::string content_of(const LinkCore&, const Config& c, Action action, const Place& place,
+                       const LinkCore::Medium& after);
+std::string content_of(const IndexCore&, const Config& c, Action action, const Place& place,
+                       const IndexCore::Medium& after);
 
-// The disk block that holds block k of a file, kNone where there is none. kNone for k asks for the indirect block.
+// The disk block that holds block k of a file, kNone where there is none. kNone for k asks for the indirect
+// block.
 unsigned block_of(const LinkCore&, const Config& c, const LinkCore::Medium& m, unsigned f, unsigned k);
 unsigned block_of(const IndexCore&, const Config& c, const IndexCore::Medium& m, unsigned f, unsigned k);
 
@@ -40,8 +45,8 @@ class MappingTeller {
   void begin(const State& to, const Move& move, StoryStep& step);
   void advance(const State& from, const State& to, const Move& move, StoryStep& step);
   void crash(const State& from, StoryStep& step);
-  void observe(const State& state, const typename Core::Medium& medium, uint32_t finding, unsigned f, unsigned k,
-               unsigned b, StoryStep& step);
+  void observe(const State& state, const typename Core::Medium& medium, uint32_t finding, unsigned f,
+               unsigned k, unsigned b, StoryStep& step);
   void settle_pending(Fate fate, std::vector<uint32_t>* numbers);
   const Config& config() const { return system_.config(); }
 

@@ -58,7 +58,8 @@ uint64_t file_key(const LinkCore&, const State& s, unsigned f) {
   uint64_t key = (s.memory.inodes >> (8 * f) & 0xFF) | (s.cache.inodes >> (8 * f) & 0xFF) << 8 |
                  uint64_t{s.disk.inodes >> (8 * f) & 0xFF} << 16 | uint64_t{nibble(s.memory.ref, f)} << 24;
   for (const auto& t : s.tasks)
-    if (t.op != 0 && t.file == f) key |= uint64_t{t.op} << 28 | uint64_t{t.step} << 30 | uint64_t{t.block} << 34;
+    if (t.op != 0 && t.file == f)
+      key |= uint64_t{t.op} << 28 | uint64_t{t.step} << 30 | uint64_t{t.block} << 34;
   return key;
 }
 template <class State>
@@ -66,7 +67,8 @@ uint64_t file_key(const IndexCore&, const State& s, unsigned f) {
   uint64_t key = (s.memory.inodes >> (16 * f) & 0xFFFF) | (s.cache.inodes >> (16 * f) & 0xFFFF) << 16 |
                  (s.disk.inodes >> (16 * f) & 0xFFFF) << 32 | uint64_t{nibble(s.memory.ref, f)} << 48;
   for (const auto& t : s.tasks)
-    if (t.op != 0 && t.file == f) key |= uint64_t{t.op} << 52 | uint64_t{t.step} << 54 | uint64_t{t.block} << 58;
+    if (t.op != 0 && t.file == f)
+      key |= uint64_t{t.op} << 52 | uint64_t{t.step} << 54 | uint64_t{t.block} << 58;
   return key;
 }
 
@@ -82,9 +84,13 @@ inline Renaming renaming(const LinkCore&, const Config& c, const std::array<uint
   return to;
 }
 inline Renaming renaming(const IndexCore&, const Config& c, const std::array<uint64_t, kMaxFiles>& key) {
-  Renaming order{0, 1, 2, 3}, to{};
-  std::sort(order.begin(), order.begin() + c.files, [&](unsigned a, unsigned b) { return key[a] < key[b]; });
-  for (uint8_t i = 0; i < kMaxFiles; ++i) to[order[i]] = i;
+  // A file's new name is the number of files before it; equal keys keep their order.
+  Renaming to{0, 1, 2, 3};
+  for (unsigned f = 0; f < c.files; ++f) {
+    uint8_t before = 0;
+    for (unsigned g = 0; g < c.files; ++g) before += key[g] < key[f] || (key[g] == key[f] && g < f);
+    to[f] = before;
+  }
   return to;
 }
 

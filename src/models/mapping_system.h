@@ -203,8 +203,10 @@ class MappingSystem {
     if (!took_effect) return;
     s.memory.ref = static_cast<uint16_t>(with_nibble(s.memory.ref, f, after));
     if constexpr (kCounter) {
-      if (task.op == static_cast<unsigned>(OpKind::kAppend)) s.set(f, before, Core::value(task));
-      else s.clear_from(f, 0);
+      if (task.op == static_cast<unsigned>(OpKind::kAppend))
+        s.set(f, before, Core::value(task));
+      else
+        s.clear_from(f, 0);
     }
   }
 

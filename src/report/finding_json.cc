@@ -13,12 +13,18 @@ const char* name_of(Fate fate) {
 
 const char* name_of(StoryStep::Kind kind) {
   switch (kind) {
-    case StoryStep::Kind::kBegin: return "begin";
-    case StoryStep::Kind::kWrite: return "write";
-    case StoryStep::Kind::kFinish: return "finish";
-    case StoryStep::Kind::kOp: return "op";
-    case StoryStep::Kind::kVerify: return "verify";
-    case StoryStep::Kind::kCrash: return "crash";
+    case StoryStep::Kind::kBegin:
+      return "begin";
+    case StoryStep::Kind::kWrite:
+      return "write";
+    case StoryStep::Kind::kFinish:
+      return "finish";
+    case StoryStep::Kind::kOp:
+      return "op";
+    case StoryStep::Kind::kVerify:
+      return "verify";
+    case StoryStep::Kind::kCrash:
+      return "crash";
   }
   return "op";
 }
@@ -33,7 +39,8 @@ Json to_json(const StoryStep& step) {
   if (!step.writes.empty()) json["writes"] = step.writes;
   if (step.kind == StoryStep::Kind::kCrash) json["lost"] = step.lost;
   for (const Observation& seen : step.observed)
-    json["observed"].push_back({{"code", info(seen.kind).code}, {"name", info(seen.kind).name}, {"text", seen.text}});
+    json["observed"].push_back(
+        {{"code", info(seen.kind).code}, {"name", info(seen.kind).name}, {"text", seen.text}});
   if (!step.expected.empty()) json["expected"] = step.expected;
   return json;
 }
@@ -44,12 +51,18 @@ const char* name_of(Verdict verdict) {
 
 const char* name_of(Stop stop) {
   switch (stop) {
-    case Stop::kNo: return "";
-    case Stop::kFinding: return "finding";
-    case Stop::kInterrupted: return "interrupted";
-    case Stop::kTime: return "time";
-    case Stop::kStates: return "states";
-    case Stop::kMemory: return "memory";
+    case Stop::kNo:
+      return "";
+    case Stop::kFinding:
+      return "finding";
+    case Stop::kInterrupted:
+      return "interrupted";
+    case Stop::kTime:
+      return "time";
+    case Stop::kStates:
+      return "states";
+    case Stop::kMemory:
+      return "memory";
   }
   return "";
 }
@@ -96,7 +109,9 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"exhausted", result.exhausted},
             {"stopped_by", result.stopped == Stop::kNo ? Json() : Json(name_of(result.stopped))},
             {"search", options.order == SearchOrder::kBreadthFirst ? "bfs" : "dfs"},
-            {"dedup", options.dedup == Dedup::kExact ? "exact" : options.dedup == Dedup::kBitstate ? "bitstate" : "none"},
+            {"dedup", options.dedup == Dedup::kExact      ? "exact"
+                      : options.dedup == Dedup::kBitstate ? "bitstate"
+                                                          : "none"},
             {"threads", options.threads},
             {"depth_bound", bounded ? Json(options.bounds.depth) : Json()},
             {"depth", result.depth},
@@ -116,12 +131,14 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
 
 Result<std::vector<Replay>> replays_in(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return bad_input("the file is not JSON, or was cut off: give a file that check --json wrote");
+  if (json.is_discarded())
+    return bad_input("the file is not JSON, or was cut off: give a file that check --json wrote");
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string())
     return bad_input("the file has no \"schema\": give a file that check --json wrote");
   const std::string schema = json["schema"];
   if (schema != kFindingSchema && schema != kRunSchema)
-    return bad_input(fmt::format("the file has schema '{}', this program reads '{}' and '{}'", schema, kFindingSchema, kRunSchema));
+    return bad_input(fmt::format("the file has schema '{}', this program reads '{}' and '{}'", schema,
+                                 kFindingSchema, kRunSchema));
   std::vector<Replay> replays;
   const auto add = [&](const Json& finding) -> Status {
     if (!finding.is_object() || !finding.contains("token") || !finding["token"].is_string())
@@ -135,7 +152,8 @@ Result<std::vector<Replay>> replays_in(const std::string& text) {
     if (Status s = add(json); !s) return s.error();
     return replays;
   }
-  if (!json.contains("findings") || !json["findings"].is_array()) return bad_input("the run in the file has no \"findings\"");
+  if (!json.contains("findings") || !json["findings"].is_array())
+    return bad_input("the run in the file has no \"findings\"");
   for (const Json& finding : json["findings"])
     if (Status s = add(finding); !s) return s.error();
   if (replays.empty()) return bad_input("the run in the file found nothing: there is nothing to replay");

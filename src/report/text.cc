@@ -18,7 +18,9 @@ std::string green(const TextStyle& style, std::string_view text) {
   return style.colour ? fmt::format("\033[1;32m{}\033[0m", text) : std::string(text);
 }
 
-std::string plural(uint64_t n, std::string_view word) { return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : "s"); }
+std::string plural(uint64_t n, std::string_view word) {
+  return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : "s");
+}
 
 const char* fate_text(Fate fate) {
   return fate == Fate::kPersisted ? "persisted" : fate == Fate::kLost ? "LOST" : "still in the cache";
@@ -34,37 +36,46 @@ void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& 
   const std::string task = step.task == 0 ? "" : fmt::format(" (task {})", step.task + 1);
   switch (step.kind) {
     case StoryStep::Kind::kCrash:
-      out += fmt::format("  {:>3}  {}  {}{}\n", i + 1, red(style, "POWER CUT"), step.text,
-                         step.lost.empty() ? "" : fmt::format("; lost: write {}", fmt::join(step.lost, ", ")));
+      out +=
+          fmt::format("  {:>3}  {}  {}{}\n", i + 1, red(style, "POWER CUT"), step.text,
+                      step.lost.empty() ? "" : fmt::format("; lost: write {}", fmt::join(step.lost, ", ")));
       break;
     case StoryStep::Kind::kWrite: {
       const WriteRecord& write = story.writes[step.writes.front() - 1];
-      out += fmt::format("  {:>3}    write {} of {}{}: block {}, {}\n            {}\n", i + 1, write.number, step.op, task,
-                         block_range(write), write.label, write.content);
+      out += fmt::format("  {:>3}    write {} of {}{}: block {}, {}\n            {}\n", i + 1, write.number,
+                         step.op, task, block_range(write), write.label, write.content);
       break;
     }
     default: {
       out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, step.op), task, step.text);
       for (uint32_t number : step.writes) {
         const WriteRecord& write = story.writes[number - 1];
-        out += fmt::format("         write {}: block {}, {}: {}\n", number, block_range(write), write.label, write.content);
+        out += fmt::format("         write {}: block {}, {}: {}\n", number, block_range(write), write.label,
+                           write.content);
       }
     }
   }
   for (const Observation& seen : step.observed)
-    out += fmt::format("         {} {} ({}): {}\n", step.kind == StoryStep::Kind::kCrash ? "recovery finds" : "found",
+    out += fmt::format("         {} {} ({}): {}\n",
+                       step.kind == StoryStep::Kind::kCrash ? "recovery finds" : "found",
                        info(seen.kind).name, info(seen.kind).code, seen.text);
   for (const std::string& expected : step.expected) out += fmt::format("         expected: {}\n", expected);
 }
 
 std::string stop_text(Stop stop) {
   switch (stop) {
-    case Stop::kNo: return "";
-    case Stop::kFinding: return "stopped at what was looked for";
-    case Stop::kInterrupted: return "interrupted";
-    case Stop::kTime: return "the time bound was reached";
-    case Stop::kStates: return "the bound on states was reached";
-    case Stop::kMemory: return "the memory bound was reached";
+    case Stop::kNo:
+      return "";
+    case Stop::kFinding:
+      return "stopped at what was looked for";
+    case Stop::kInterrupted:
+      return "interrupted";
+    case Stop::kTime:
+      return "the time bound was reached";
+    case Stop::kStates:
+      return "the bound on states was reached";
+    case Stop::kMemory:
+      return "the memory bound was reached";
   }
   return "";
 }
@@ -72,10 +83,14 @@ std::string stop_text(Stop stop) {
 std::string dedup_text(const SearchOptions& options, const SearchResult& result) {
   switch (options.dedup) {
     case Dedup::kExact:
-      return fmt::format("exact: 76-bit fingerprints of the whole state; chance that any two states were merged: below {:.1e}",
-                         result.merge_probability);
-    case Dedup::kBitstate: return "bitstate: lossy, states may have been missed; it can find but not prove";
-    case Dedup::kNone: return "none: every path was walked on its own";
+      return fmt::format(
+          "exact: 76-bit fingerprints of the whole state; chance that any two states were merged: below "
+          "{:.1e}",
+          result.merge_probability);
+    case Dedup::kBitstate:
+      return "bitstate: lossy, states may have been missed; it can find but not prove";
+    case Dedup::kNone:
+      return "none: every path was walked on its own";
   }
   return "";
 }
@@ -107,18 +122,22 @@ std::string seconds_text(double seconds) {
 std::string tell(const Finding& finding, const TextStyle& style) {
   const FindingInfo& kind = info(finding.kind);
   const Story& story = finding.story;
-  std::string out = fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
-                                kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
-  out += fmt::format("  {} {}: {}, {}, {}, {}\n\n", finding.setup.target, fmt::join(finding.setup.settings, " "),
-                     plural(story.steps.size(), "step"), plural(story.ops(), "op"), plural(story.crashes(), "power cut"),
-                     plural(story.writes.size(), "write"));
+  std::string out =
+      fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
+                  kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
+  out +=
+      fmt::format("  {} {}: {}, {}, {}, {}\n\n", finding.setup.target, fmt::join(finding.setup.settings, " "),
+                  plural(story.steps.size(), "step"), plural(story.ops(), "op"),
+                  plural(story.crashes(), "power cut"), plural(story.writes.size(), "write"));
   for (size_t i = 0; i < story.steps.size(); ++i) tell_step(out, story, i, style);
   if (!story.writes.empty()) {
     out += "\n  The writes:\n";
     for (const WriteRecord& write : story.writes)
-      out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write), write.label, fate_text(write.fate));
+      out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write), write.label,
+                         fate_text(write.fate));
   }
-  out += fmt::format("\n  Replay: ./sisyfs replay {}\n", make_token({finding.kind, finding.setup, finding.trace}));
+  out += fmt::format("\n  Replay: ./sisyfs replay {}\n",
+                     make_token({finding.kind, finding.setup, finding.trace}));
   return out;
 }
 
@@ -129,10 +148,13 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   if (result.verdict == Verdict::kFail) verdict = red(style, "FAIL");
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
   std::string coverage;
-  if (result.exhausted) coverage = "the state space is exhausted: a greater depth adds nothing";
-  else if (result.stopped != Stop::kNo) coverage = stop_text(result.stopped) + ": what lies beyond was not looked at";
-  else coverage = fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
-                              options.bounds.depth, plural(result.unexpanded, "state"));
+  if (result.exhausted)
+    coverage = "the state space is exhausted: a greater depth adds nothing";
+  else if (result.stopped != Stop::kNo)
+    coverage = stop_text(result.stopped) + ": what lies beyond was not looked at";
+  else
+    coverage = fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
+                           options.bounds.depth, plural(result.unexpanded, "state"));
   std::string out = fmt::format("{}: {} {}\n", verdict, setup.target, fmt::join(setup.settings, " "));
   out += fmt::format("  covered   {}\n", coverage);
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",
@@ -142,7 +164,8 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   out += fmt::format("  memory    {} for visited states and frontier\n", bytes_text(result.memory_bytes));
   out += fmt::format("  dedup     {}\n", dedup_text(options, result));
   std::vector<std::string> reached, missed;
-  for (const MarkInfo& mark : marks) ((result.marks & mark.bit) != 0 ? reached : missed).emplace_back(mark.says);
+  for (const MarkInfo& mark : marks)
+    ((result.marks & mark.bit) != 0 ? reached : missed).emplace_back(mark.says);
   if (!reached.empty()) out += fmt::format("  reached   {}\n", fmt::join(reached, "; "));
   if (!missed.empty()) out += fmt::format("  never     {}\n", fmt::join(missed, "; "));
   return out;

@@ -70,18 +70,24 @@ std::string make_token(const Replay& replay) {
 
 Result<Replay> parse_token(std::string_view token) {
   const auto parts = split(token, ':');
-  if (parts[0].size() < 2 || parts[0][0] != 's' || parts[0].find_first_not_of("0123456789", 1) != std::string_view::npos)
-    return bad_input(fmt::format("'{}' is neither a file nor a replay token (a token starts with {}:)", token, kVersion));
+  if (parts[0].size() < 2 || parts[0][0] != 's' ||
+      parts[0].find_first_not_of("0123456789", 1) != std::string_view::npos)
+    return bad_input(
+        fmt::format("'{}' is neither a file nor a replay token (a token starts with {}:)", token, kVersion));
   if (parts[0] != kVersion)
-    return bad_input(fmt::format("the token is of version {}, this program replays {}: use the sisyfs that printed it",
-                                 parts[0], kVersion));
+    return bad_input(
+        fmt::format("the token is of version {}, this program replays {}: use the sisyfs that printed it",
+                    parts[0], kVersion));
   if (parts.size() != 6)
-    return bad_input(fmt::format("the token has {} of 6 parts: it was cut off or changed; copy the whole word", parts.size()));
+    return bad_input(fmt::format(
+        "the token has {} of 6 parts: it was cut off or changed; copy the whole word", parts.size()));
   const std::string_view body = token.substr(0, token.size() - parts[5].size() - 1);
   if (checksum(body) != parts[5])
     return bad_input("the token's checksum does not fit: it was cut off or changed; copy the whole word");
   const auto kind = find_kind(parts[3]);
-  if (!kind) return bad_input(fmt::format("the token names the finding '{}', which this program does not know", parts[3]));
+  if (!kind)
+    return bad_input(
+        fmt::format("the token names the finding '{}', which this program does not know", parts[3]));
   Replay replay;
   replay.kind = kind->kind;
   replay.setup.target = parts[1];

@@ -1,0 +1,4 @@
+#include "cli/cli.h"
+namespace sisyfs::cli {
+void add_bench(CLI::App&, int&) {}
+}  // namespace sisyfs::cli

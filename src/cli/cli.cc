@@ -1,0 +1,223 @@
+#include "cli/cli.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "judge/catalogue.h"
+#include "models/targets.h"
+
+namespace sisyfs::cli {
+namespace {
+
+std::atomic<bool> interrupt_flag{false};
+bool line_shown = false;
+
+void on_interrupt(int) {
+  interrupt_flag.store(true);
+  signal(SIGINT, SIG_DFL);
+}
+
+// A number with a unit behind it: "30m" is 30 and "m".
+bool number_and_unit(const std::string& text, uint64_t& number, std::string& unit) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  unit.assign(end, text.data() + text.size());
+  return error == std::errc() && number > 0;
+}
+
+Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
+  uint64_t number = 0;
+  std::string unit;
+  if (!number_and_unit(text, number, unit) || !unit.empty())
+    return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, text));
+  return number;
+}
+
+}  // namespace
+
+int fail(const Error& error) {
+  clear_progress();
+  fmt::print(stderr, "sisyfs: {}\n", error.message);
+  return error.kind == ErrorKind::kBadInput ? kUsage : kHarness;
+}
+
+TextStyle text_style() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return {.colour = isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0')};
+}
+
+void clear_progress() {
+  if (!line_shown) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  line_shown = false;
+}
+
+ProgressFn progress_printer(const std::string& mode) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (mode == "off") return {};
+  if (mode == "json")
+    return [](const Progress& p) {
+      const nlohmann::ordered_json json{{"elapsed_s", p.elapsed.count()}, {"states", p.states},
+                                        {"transitions", p.transitions},   {"depth", p.depth},
+                                        {"memory_bytes", p.memory_bytes}, {"findings", p.findings}};
+      fmt::print(stderr, "{}\n", json.dump());
+    };
+  const auto line = [](const Progress& p) {
+    return fmt::format("{}  depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
+                       p.depth, count_text(p.states), count_text(p.transitions), bytes_text(p.memory_bytes),
+                       p.findings != 0 ? "  something found" : "");
+  };
+  if (mode == "line" || (mode == "auto" && terminal))
+    return [line](const Progress& p) {
+      fmt::print(stderr, "\r\033[K{}", line(p));
+      std::fflush(stderr);
+      line_shown = true;
+    };
+  // On a pipe: a plain line now and then.
+  return [line, next = std::chrono::duration<double>(5)](const Progress& p) mutable {
+    if (p.elapsed < next) return;
+    next = p.elapsed + std::chrono::duration<double>(10);
+    fmt::print(stderr, "{}\n", line(p));
+  };
+}
+
+const std::atomic<bool>& interrupted() { return interrupt_flag; }
+
+void watch_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+Result<size_t> parse_bytes(const std::string& text) {
+  uint64_t number = 0;
+  std::string unit;
+  static const std::pair<const char*, int> kUnits[] = {{"", 0},   {"B", 0},    {"K", 10}, {"KiB", 10},
+                                                       {"M", 20}, {"MiB", 20}, {"G", 30}, {"GiB", 30},
+                                                       {"T", 40}, {"TiB", 40}};
+  if (number_and_unit(text, number, unit))
+    for (const auto& [name, shift] : kUnits)
+      if (unit == name && number < (uint64_t{1} << 62) >> shift) return size_t{number << shift};
+  return bad_input(fmt::format("'{}' is not a size above zero; write it like 512MiB or 4GiB", text));
+}
+
+Result<std::chrono::milliseconds> parse_time(const std::string& text) {
+  uint64_t number = 0;
+  std::string unit;
+  static const std::pair<const char*, uint64_t> kUnits[] = {
+      {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+  if (number_and_unit(text, number, unit))
+    for (const auto& [name, ms] : kUnits)
+      if (unit == name && number < 1'000'000'000) return std::chrono::milliseconds(number * ms);
+  return bad_input(fmt::format("'{}' is not a time above zero; write it like 90s, 30m or 2h", text));
+}
+
+Status write_file(const std::string& path, const std::string& content) {
+  if (path == "-") {
+    if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0)
+      return {};
+    return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+  const std::string part = path + ".part";
+  std::ofstream out(part, std::ios::binary);
+  if (!out) return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  out << content;
+  out.close();
+  if (!out || std::rename(part.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    std::remove(part.c_str());
+    return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
+  }
+  return {};
+}
+
+const CheckRegistry& registry() {
+  static const CheckRegistry all = [] {
+    CheckRegistry r;
+    add_model_targets(r);
+    return r;
+  }();
+  return all;
+}
+
+void SearchFlags::add_to(CLI::App& app) {
+  app.add_option("--search", search, "order of the search: bfs (shortest findings) or dfs")
+      ->check(CLI::IsMember({"bfs", "dfs"}))
+      ->capture_default_str();
+  app.add_option("--dedup", dedup, "how states are known again: exact, bitstate (lossy) or none")
+      ->check(CLI::IsMember({"exact", "bitstate", "none"}))
+      ->capture_default_str();
+  app.add_option("--depth", depth, "steps from the start at most");
+  app.add_option("--states", states, "states to visit at most");
+  app.add_option("--time", time, "time at most, like 90s or 30m");
+  app.add_option("--memory", memory, "memory for visited states and frontier at most, like 4GiB")
+      ->capture_default_str();
+  app.add_option("--threads", threads, "worker threads (default: all cores)");
+  app.add_option("--progress", progress, "auto, line, plain, json or off")
+      ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
+      ->capture_default_str();
+}
+
+Result<SearchOptions> SearchFlags::options() const {
+  SearchOptions o;
+  o.order = search == "bfs" ? SearchOrder::kBreadthFirst : SearchOrder::kDepthFirst;
+  o.dedup = dedup == "exact" ? Dedup::kExact : dedup == "bitstate" ? Dedup::kBitstate : Dedup::kNone;
+  o.threads = std::max(1u, std::thread::hardware_concurrency());
+  o.interrupt = &interrupted();
+  if (!depth.empty()) {
+    const auto n = parse_count("--depth", depth);
+    if (!n) return n.error();
+    const uint64_t most = o.order == SearchOrder::kDepthFirst ? 65533 : Bounds::kNoDepth - 1;
+    if (*n > most)
+      return bad_input(
+          fmt::format("--depth {} is more than the {} that --search {} can count", *n, most, search));
+    o.bounds.depth = static_cast<uint32_t>(*n);
+  }
+  if (!states.empty()) {
+    const auto n = parse_count("--states", states);
+    if (!n) return n.error();
+    o.bounds.states = *n;
+  }
+  if (!threads.empty()) {
+    const auto n = parse_count("--threads", threads);
+    if (!n) return n.error();
+    if (*n > 256) return bad_input("--threads takes at most 256");
+    o.threads = static_cast<unsigned>(*n);
+  }
+  if (!time.empty()) {
+    const auto t = parse_time(time);
+    if (!t) return t.error();
+    o.bounds.time = *t;
+  }
+  const auto bytes = parse_bytes(memory);
+  if (!bytes) return bytes.error();
+  if (*bytes < (size_t{16} << 20)) return bad_input("--memory takes at least 16MiB");
+  o.bounds.memory_bytes = *bytes;
+  if (o.dedup == Dedup::kNone && depth.empty())
+    return bad_input("--dedup none walks every path and never ends without a bound: add --depth N");
+  return o;
+}
+
+int exit_code(const SearchResult& result) {
+  switch (result.verdict) {
+    case Verdict::kPass:
+      return kClean;
+    case Verdict::kFail:
+      return kFound;
+    case Verdict::kUnknown:
+      return kInconclusive;
+  }
+  return kHarness;
+}
+
+}  // namespace sisyfs::cli

@@ -1,0 +1,68 @@
+// What the subcommands share: exit codes, the terminal, quantities, the registry of targets.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "explore/search.h"
+#include "judge/registry.h"
+#include "report/text.h"
+
+namespace sisyfs::cli {
+
+// The exit codes of every subcommand that checks something.
+enum Exit : int {
+  kClean = 0,         // the bound was exhausted and nothing was found
+  kFound = 1,         // a finding
+  kUsage = 2,         // usage or bad input
+  kInconclusive = 3,  // stopped before the bound
+  kHarness = 4,       // a problem of the harness or of the machine
+};
+
+// Prints "sisyfs: message" on standard error, and gives the exit code that fits the error.
+int fail(const Error& error);
+
+// The terminal: whether to colour, and how to show progress.
+TextStyle text_style();
+ProgressFn progress_printer(const std::string& mode);
+// Removes an updating progress line, if there is one.
+void clear_progress();
+
+// Set by the first Ctrl-C; the second one kills.
+const std::atomic<bool>& interrupted();
+void watch_interrupt();
+
+// "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h". Zero is refused.
+Result<size_t> parse_bytes(const std::string& text);
+Result<std::chrono::milliseconds> parse_time(const std::string& text);
+
+// Writes a whole file, or says why not and leaves nothing half-written. "-" is standard output.
+Status write_file(const std::string& path, const std::string& content);
+
+// All targets of this program.
+const CheckRegistry& registry();
+
+// How to search, as the user says it. Shared by check and matrix.
+struct SearchFlags {
+  std::string search = "bfs", dedup = "exact", depth, states, time, memory = "4GiB", progress = "auto";
+  std::string threads;
+  void add_to(CLI::App& app);
+  Result<SearchOptions> options() const;
+};
+
+// The exit code for a result.
+int exit_code(const SearchResult& result);
+
+// Subcommands. Each adds itself and runs through its callback, which stores the exit code.
+void add_check(CLI::App& app, int& exit);
+void add_demo(CLI::App& app, int& exit);
+void add_replay(CLI::App& app, int& exit);
+void add_targets(CLI::App& app, int& exit);
+void add_matrix(CLI::App& app, int& exit);
+void add_bench(CLI::App& app, int& exit);
+
+}  // namespace sisyfs::cli

@@ -1,0 +1,76 @@
+#include "models/mapping_check.h"
+
+#include "models/mapping_story.h"
+
+namespace sisyfs::mapping {
+namespace {
+
+constexpr MarkInfo kMarks[] = {
+    {kCrashInOp, "the power went in the middle of an op"},
+    {kDiskFull, "the disk was full"},
+    {kDeadRepaired, "a dead block was repaired"},
+};
+constexpr MarkInfo kIndexMarks[] = {
+    kMarks[0], kMarks[1], kMarks[2], {kIndirectUsed, "an indirect block was in use"}};
+constexpr MarkInfo kTwoTasksMarks[] = {
+    kMarks[0], kMarks[1], kMarks[2], {kTwoInFlight, "two ops were in flight at once"}};
+constexpr MarkInfo kIndexTwoTasksMarks[] = {kMarks[0], kMarks[1], kMarks[2], kIndexMarks[3],
+                                            kTwoTasksMarks[3]};
+
+std::span<const MarkInfo> marks_of(Model model, const Config& config) {
+  if (model == Model::kIndex)
+    return config.tasks == 2 ? std::span<const MarkInfo>(kIndexTwoTasksMarks) : kIndexMarks;
+  return config.tasks == 2 ? std::span<const MarkInfo>(kTwoTasksMarks) : kMarks;
+}
+
+template <class Core>
+std::unique_ptr<Check> make(const Config& config, std::span<const MarkInfo> marks) {
+  if (config.counter)
+    return std::make_unique<SystemCheck<MappingSystem<Core, true>, MappingTeller<Core, true>>>(
+        MappingSystem<Core, true>(config), marks);
+  return std::make_unique<SystemCheck<MappingSystem<Core, false>, MappingTeller<Core, false>>>(
+      MappingSystem<Core, false>(config), marks);
+}
+
+}  // namespace
+
+std::vector<OptionSpec> option_specs() {
+  return {
+      OptionSpec::integer("files", 1, kMaxFiles, 4, "number of files"),
+      OptionSpec::integer("blocks", 1, kMaxBlocks, 6, "number of data blocks"),
+      OptionSpec::integer("tasks", 1, 2, 1, "tasks that run ops at once"),
+      OptionSpec::choice("order", {"naive", "pointed"}, "pointed",
+                         "what is written first: the pointer, or what it points to"),
+      OptionSpec::choice("cache", {"off", "flush"}, "flush",
+                         "a volatile cache, emptied by FLUSH at the end of each op"),
+      OptionSpec::choice("data", {"hash", "counter"}, "hash",
+                         "content of data: a hash of its place, or a counter"),
+      OptionSpec::integer("values", 2, 4, 4, "data=counter: number of different contents"),
+      OptionSpec::choice("free", {"fill", "keep"}, "fill", "content of freed blocks: forgotten, or kept"),
+      OptionSpec::choice("dead", {"repair", "report"}, "repair",
+                         "dead blocks: repaired in silence, or reported as findings"),
+      OptionSpec::flag("symmetry", false, "merge states that differ only in the names of files and tasks"),
+  };
+}
+
+Config config_of(const Options& options) {
+  Config c;
+  c.files = static_cast<unsigned>(options.integer("files"));
+  c.blocks = static_cast<unsigned>(options.integer("blocks"));
+  c.tasks = static_cast<unsigned>(options.integer("tasks"));
+  c.naive = options.choice_text("order") == "naive";
+  c.cache = options.choice_text("cache") == "flush";
+  c.counter = options.choice_text("data") == "counter";
+  c.values = static_cast<unsigned>(options.integer("values"));
+  c.fill = options.choice_text("free") == "fill";
+  c.report_dead = options.choice_text("dead") == "report";
+  c.symmetry = options.flag("symmetry");
+  return c;
+}
+
+std::unique_ptr<Check> make_steps_check(Model model, const Config& config) {
+  const auto marks = marks_of(model, config);
+  return model == Model::kLink ? make<LinkCore>(config, marks) : make<IndexCore>(config, marks);
+}
+
+}  // namespace sisyfs::mapping

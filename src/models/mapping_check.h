@@ -1,0 +1,22 @@
+// The file-mapping models as checks: their options, and the two forms in which they run.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "judge/check.h"
+#include "models/mapping.h"
+#include "target/options.h"
+
+namespace sisyfs::mapping {
+
+enum class Model : uint8_t { kLink, kIndex };
+
+// The options that both models declare, and what they mean.
+std::vector<OptionSpec> option_specs();
+Config config_of(const Options& options);
+
+// The model as a transition system of its own, ops split into steps and tasks interleaved.
+std::unique_ptr<Check> make_steps_check(Model model, const Config& config);
+
+}  // namespace sisyfs::mapping

@@ -1,0 +1,26 @@
+#include "models/targets.h"
+
+#include "models/mapping_check.h"
+
+namespace sisyfs {
+namespace {
+
+CheckEntry mapping_entry(mapping::Model model, const char* name, const char* summary) {
+  return {.name = name,
+          .summary = summary,
+          .options = mapping::option_specs(),
+          .make = [model](const Options& options) -> Result<std::unique_ptr<Check>> {
+            return mapping::make_steps_check(model, mapping::config_of(options));
+          }};
+}
+
+}  // namespace
+
+void add_model_targets(CheckRegistry& registry) {
+  registry.add(
+      mapping_entry(mapping::Model::kLink, "link", "file mapping by a table of links, as in the FAT family"));
+  registry.add(mapping_entry(mapping::Model::kIndex, "index",
+                             "file mapping by index tables and a bitmap, as in the ext family"));
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,10 @@
+// The models by name, for the registry.
+#pragma once
+
+#include "judge/registry.h"
+
+namespace sisyfs {
+
+void add_model_targets(CheckRegistry& registry);
+
+}  // namespace sisyfs
