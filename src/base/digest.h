@@ -56,7 +56,8 @@ inline uint64_t mul_fold(uint64_t a, uint64_t b) {
 // places do not cancel when they are added.
 inline Digest digest_at(uint64_t place, const Digest& part) {
   const uint64_t p = mul_fold(place + 0x9e3779b97f4a7c15u, 0xd1342543de82ef95u);
-  return {mul_fold(part.hi ^ p, 0xa0761d6478bd642fu ^ part.lo), mul_fold(part.lo + p, 0xe7037ed1a0b428dbu ^ part.hi)};
+  return {mul_fold(part.hi ^ p, 0xa0761d6478bd642fu ^ part.lo),
+          mul_fold(part.lo + p, 0xe7037ed1a0b428dbu ^ part.hi)};
 }
 
 struct DigestHash {
