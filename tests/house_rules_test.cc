@@ -1,0 +1,356 @@
+// The house rules, as a test. Each rule takes a file's name and text and gives what is wrong with it, so
+// that it can be shown to fire on a planted fault before it is let loose on the tree.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sisyfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr size_t kWidest = 110;
+constexpr size_t kLongest = 600;
+
+// The rooms in the order of the design. An include points to the same room or to an earlier one.
+constexpr std::array<std::string_view, 15> kRooms = {"sisyfs", "base",     "disk",   "crash",   "tree",
+                                                     "expect", "workload", "target", "explore", "judge",
+                                                     "models", "adapters", "guard",  "report",  "cli"};
+
+// Files that may be longer than kLongest, and how long: a ratchet, to be lowered and never raised.
+const std::map<std::string, size_t> kLongFiles = {};
+
+struct Source {
+  std::string path;  // from the repository's root: src/disk/image.h
+  std::string text;
+};
+using Faults = std::vector<std::string>;
+
+std::string at(const Source& source, size_t line, std::string_view what) {
+  return source.path + ":" + std::to_string(line) + ": " + std::string(what);
+}
+
+size_t line_of(std::string_view text, size_t offset) {
+  return 1 +
+         static_cast<size_t>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n'));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The text with comments and the insides of literals blanked out; every line stays where it was.
+std::string code_of(const std::string& text) {
+  std::string code = text;
+  const auto blank = [&code](size_t from, size_t to) {
+    for (size_t i = from; i < std::min(to, code.size()); ++i) {
+      if (code[i] != '\n') code[i] = ' ';
+    }
+  };
+  const auto end_of = [&text](std::string_view mark, size_t from) {
+    const size_t found = text.find(mark, from);
+    return found == std::string::npos ? text.size() : found;
+  };
+  for (size_t i = 0; i < text.size();) {
+    if (text.compare(i, 2, "//") == 0) {
+      const size_t end = end_of("\n", i);
+      blank(i, end);
+      i = end;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      const size_t end = end_of("*/", i + 2) + 2;
+      blank(i, end);
+      i = end;
+    } else if (text.compare(i, 2, "R\"") == 0) {
+      const size_t open = end_of("(", i);
+      const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";
+      const size_t end = end_of(close, open);
+      blank(i + 2, end + close.size() - 1);
+      i = end + close.size();
+    } else if (text[i] == '"' ||
+               (text[i] == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
+      size_t end = i + 1;
+      while (end < text.size() && text[end] != text[i]) end += text[end] == '\\' ? 2 : 1;
+      blank(i + 1, end);
+      i = end + 1;
+    } else {
+      ++i;
+    }
+  }
+  return code;
+}
+
+bool is_under(const Source& source, std::string_view folder) { return source.path.starts_with(folder); }
+bool is_header(const Source& source) { return source.path.ends_with(".h"); }
+bool is_test(const Source& source) { return source.path.ends_with("_test.cc"); }
+
+// --- the rules ---------------------------------------------------------------------------------------
+
+Faults includes_point_up(const Source& source) {
+  if (!is_under(source, "src/") && !is_under(source, "include/")) return {};
+  const size_t room_begin = source.path.find('/') + 1;
+  const std::string room = source.path.substr(room_begin, source.path.find('/', room_begin) - room_begin);
+  const auto own = std::find(kRooms.begin(), kRooms.end(), room);
+  if (own == kRooms.end()) return {at(source, 1, "no such room as " + room)};
+
+  Faults faults;
+  static const std::regex kInclude(R"re(^\s*#\s*include\s*"([^"]+)")re");
+  const std::vector<std::string> lines = lines_of(source.text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(lines[i], match, kInclude)) continue;
+    const std::string path = match[1];
+    const auto other = std::find(kRooms.begin(), kRooms.end(), path.substr(0, path.find('/')));
+    if (path.find('/') == std::string::npos || other == kRooms.end()) {
+      faults.push_back(at(source, i + 1, path + " is not named by its room"));
+    } else if (other > own) {
+      faults.push_back(
+          at(source, i + 1, room + " comes before " + std::string(*other) + " and may not include " + path));
+    }
+  }
+  return faults;
+}
+
+Faults lines_fit(const Source& source) {
+  Faults faults;
+  const std::vector<std::string> lines = lines_of(source.text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto is_first_byte = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+    if (std::count_if(lines[i].begin(), lines[i].end(), is_first_byte) > static_cast<ptrdiff_t>(kWidest)) {
+      faults.push_back(at(source, i + 1, "wider than " + std::to_string(kWidest)));
+    }
+  }
+  return faults;
+}
+
+Faults files_are_short(const Source& source) {
+  const auto allowed = kLongFiles.find(source.path);
+  const size_t longest = allowed == kLongFiles.end() ? kLongest : allowed->second;
+  const size_t lines = lines_of(source.text).size();
+  if (lines <= longest) return {};
+  return {
+      at(source, lines, "longer than " + std::to_string(longest) + " lines; which noun is hiding in it?")};
+}
+
+Faults headers_are_guarded(const Source& source) {
+  if (!is_header(source) || code_of(source.text).find("#pragma once") != std::string::npos) return {};
+  return {at(source, 1, "a header without #pragma once")};
+}
+
+// A call or name that does not belong, where it may still be used, and why it is banned.
+struct Ban {
+  std::regex pattern;
+  std::vector<std::string_view> allowed_in;
+  bool allowed_in_tests;
+  std::string_view why;
+};
+
+// A free function of one of these names, called; a member of that name is something else.
+std::regex call_of(const std::string& names) {
+  return std::regex(R"((^|[^\w.>])((std)?::)?()" + names + R"()\s*\()");
+}
+std::regex name_of(const std::string& names) { return std::regex("\\b(" + names + ")\\b"); }
+
+const std::vector<Ban>& bans() {
+  constexpr std::string_view kRandom = "randomness comes from a generator that was passed in";
+  constexpr std::string_view kClock = "no clock decides anything";
+  constexpr std::string_view kTalk = "only the command line talks";
+  constexpr std::string_view kEnd = "only the command line and assertions end the program";
+  const std::vector<std::string_view> nowhere;
+  const std::vector<std::string_view> cli = {"src/cli/", "src/base/assert.cc"};
+  static const std::vector<Ban> kBans = {
+      {call_of("s?rand|rand_r|random|drand48"), nowhere, false, kRandom},
+      {name_of("random_device"), nowhere, false, kRandom},
+      {call_of("time|gettimeofday"), nowhere, false, kClock},
+      {name_of("system_clock"), {"src/cli/", "src/report/"}, false, kClock},
+      {name_of("cout|cerr|clog|stdout|stderr"), cli, true, kTalk},
+      {call_of("printf|puts|putchar"), cli, true, kTalk},
+      {std::regex(R"(\bfmt::print\s*\(\s*")"), cli, true, kTalk},
+      {std::regex(R"(\bstd::(exit|abort|quick_exit|terminate)\s*\()"), cli, false, kEnd},
+      {std::regex(R"(\busing\s+namespace\b)"), nowhere, true, "names say where they come from"},
+  };
+  return kBans;
+}
+
+Faults no_banned_calls(const Source& source) {
+  if (!is_under(source, "src/") && !is_under(source, "include/")) return {};
+  Faults faults;
+  const std::vector<std::string> lines = lines_of(code_of(source.text));
+  for (const Ban& ban : bans()) {
+    if (ban.allowed_in_tests && is_test(source)) continue;
+    if (std::any_of(ban.allowed_in.begin(), ban.allowed_in.end(),
+                    [&](std::string_view folder) { return is_under(source, folder); })) {
+      continue;
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (std::regex_search(lines[i], ban.pattern)) faults.push_back(at(source, i + 1, ban.why));
+    }
+  }
+  return faults;
+}
+
+Faults nothing_left_undone(const Source& source) {
+  if (!is_under(source, "src/") && !is_under(source, "include/")) return {};
+  Faults faults;
+  static const std::regex kUndone(R"(\b(TODO|FIXME|XXX|HACK)\b)");
+  const std::vector<std::string> lines = lines_of(source.text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (std::regex_search(lines[i], kUndone)) {
+      faults.push_back(at(source, i + 1, "left undone; do it, or open an issue"));
+    }
+  }
+  return faults;
+}
+
+// Each TEST expects something itself, or calls a helper whose name says that it does (expect_same()).
+Faults tests_expect_something(const Source& source) {
+  if (!is_test(source)) return {};
+  Faults faults;
+  const std::string code = code_of(source.text);
+  static const std::regex kTest(R"((^|\n)\s*(TYPED_)?TEST(_F|_P)?\s*\(([^)]*)\))");
+  static const std::regex kExpects(R"(\b(EXPECT|ASSERT|expect|assert)_\w+\s*[(<]|\b(FAIL|ADD_FAILURE)\s*\()");
+  for (std::sregex_iterator test(code.begin(), code.end(), kTest), end; test != end; ++test) {
+    const size_t begin = static_cast<size_t>(test->position()) + static_cast<size_t>(test->length());
+    size_t body_end = begin, depth = 0;
+    for (; body_end < code.size(); ++body_end) {
+      if (code[body_end] == '{') ++depth;
+      if (code[body_end] == '}' && --depth == 0) break;
+    }
+    const std::string body = code.substr(begin, body_end - begin);
+    if (!std::regex_search(body, kExpects)) {
+      faults.push_back(at(source, line_of(code, begin), "expects nothing: " + (*test)[4].str()));
+    }
+  }
+  return faults;
+}
+
+// --- each rule fires on a planted fault ----------------------------------------------------------------
+
+TEST(HouseRulesTest, IncludeOfALaterRoomIsFound) {
+  const auto found = includes_point_up({"src/disk/image.h",
+                                        "#pragma once\n#include \"base/digest.h\"\n"
+                                        "#include \"tree/tree.h\"\n"});
+  EXPECT_THAT(found,
+              ElementsAre("src/disk/image.h:3: disk comes before tree and may not include tree/tree.h"));
+}
+
+TEST(HouseRulesTest, IncludeOfAnEarlierOrTheSameRoomIsFine) {
+  EXPECT_THAT(includes_point_up({"src/cli/main.cc",
+                                 "#include \"cli/check.h\"\n#include \"base/result.h\"\n"
+                                 "#include <vector>\n"}),
+              IsEmpty());
+}
+
+TEST(HouseRulesTest, IncludeWithoutRoomAndUnknownRoomAreFound) {
+  EXPECT_THAT(includes_point_up({"src/disk/log.cc", "#include \"log.h\"\n"}),
+              ElementsAre(HasSubstr("its room")));
+  EXPECT_THAT(includes_point_up({"src/attic/log.cc", ""}), ElementsAre(HasSubstr("no such room")));
+}
+
+TEST(HouseRulesTest, WidthIsInCharactersNotBytes) {
+  std::string umlauts;
+  for (size_t i = 0; i < kWidest; ++i) umlauts += "ö";
+  EXPECT_THAT(lines_fit({"src/base/a.h", umlauts + "\n"}), IsEmpty());
+  EXPECT_THAT(lines_fit({"src/base/a.h", "\n" + umlauts + "x\n"}), ElementsAre(HasSubstr("a.h:2: wider")));
+}
+
+TEST(HouseRulesTest, LongFileIsFound) {
+  std::string text;
+  for (size_t i = 0; i < kLongest; ++i) text += "//\n";
+  EXPECT_THAT(files_are_short({"src/base/a.h", text}), IsEmpty());
+  EXPECT_THAT(files_are_short({"src/base/a.h", text + "//\n"}), ElementsAre(HasSubstr("longer")));
+}
+
+TEST(HouseRulesTest, HeaderWithoutGuardIsFound) {
+  EXPECT_THAT(headers_are_guarded({"src/base/a.h", "// #pragma once\n"}), ElementsAre(HasSubstr("pragma")));
+  EXPECT_THAT(headers_are_guarded({"src/base/a.h", "// A.\n#pragma once\n"}), IsEmpty());
+  EXPECT_THAT(headers_are_guarded({"src/base/a.cc", ""}), IsEmpty());
+}
+
+TEST(HouseRulesTest, BannedCallsAreFound) {
+  for (const char* call :
+       {"int a = rand();", "std::srand(1);", "seed(time(nullptr));", "std::time(nullptr)",
+        "std::random_device d;", "std::chrono::system_clock::now();", "std::cout << 1;", "printf(\"x\");",
+        "std::fprintf(stderr, \"x\");", "fmt::print(\"{}\", 1);", "std::exit(1);", "using namespace std;"}) {
+    EXPECT_THAT(no_banned_calls({"src/explore/search.cc", call}), testing::SizeIs(1)) << call;
+  }
+}
+
+TEST(HouseRulesTest, WhatOnlyLooksBannedIsFine) {
+  for (const char* call :
+       {"brand();", "run_time(1);", "bounds.time(3);", "// rand() would be wrong", "f(\"rand()\");",
+        "snprintf(b, 2, f);", "fmt::print(file, \"x\");", "steady_clock::now();", "R\"(time(0))\"",
+        "/* std::cout\n rand() */", "x = 1'000; // time(0)", "c = '\"'; // rand()"}) {
+    EXPECT_THAT(no_banned_calls({"src/explore/search.cc", call}), IsEmpty()) << call;
+  }
+  EXPECT_THAT(no_banned_calls({"src/cli/main.cc", "std::cout << 1;"}), IsEmpty());
+}
+
+TEST(HouseRulesTest, UndoneWorkIsFound) {
+  const std::string word = std::string("TO") + "DO";
+  EXPECT_THAT(nothing_left_undone({"src/base/a.h", "// " + word + ": later\n"}),
+              ElementsAre(HasSubstr("a.h:1")));
+}
+
+TEST(HouseRulesTest, TestThatExpectsNothingIsFound) {
+  const Source source{"src/base/a_test.cc",
+                      "TEST(A, Good) {\n  if (x) { y(); }\n  EXPECT_EQ(1, 1);\n}\n"
+                      "TEST_F(A, Bad) {\n  run();  // EXPECT_EQ(1, 1)\n}\n"
+                      "TEST(A, Helped) { expect_same(1, 1); }\n"};
+  EXPECT_THAT(tests_expect_something(source), ElementsAre("src/base/a_test.cc:5: expects nothing: A, Bad"));
+}
+
+// --- and stays silent on the tree ----------------------------------------------------------------------
+
+std::vector<Source> all_sources() {
+  namespace fs = std::filesystem;
+  std::vector<Source> sources;
+  const fs::path root = SISYFS_SOURCE_DIR;
+  for (const char* folder : {"include", "src", "tests", "bench"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const fs::path& path = entry.path();
+      if (path.extension() != ".h" && path.extension() != ".cc") continue;
+      std::ifstream in(path);
+      std::stringstream text;
+      text << in.rdbuf();
+      sources.push_back({fs::relative(path, root).generic_string(), text.str()});
+    }
+  }
+  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.path < b.path; });
+  return sources;
+}
+
+void expect_everywhere(Faults (*rule)(const Source&)) {
+  const std::vector<Source> sources = all_sources();
+  ASSERT_FALSE(sources.empty()) << "the tree lies in " << SISYFS_SOURCE_DIR;
+  for (const Source& source : sources) {
+    for (const std::string& fault : rule(source)) ADD_FAILURE() << fault;
+  }
+}
+
+TEST(HouseTest, IncludesPointUp) { expect_everywhere(includes_point_up); }
+TEST(HouseTest, LinesFit) { expect_everywhere(lines_fit); }
+TEST(HouseTest, FilesAreShort) { expect_everywhere(files_are_short); }
+TEST(HouseTest, HeadersAreGuarded) { expect_everywhere(headers_are_guarded); }
+TEST(HouseTest, NoBannedCalls) { expect_everywhere(no_banned_calls); }
+TEST(HouseTest, NothingIsLeftUndone) { expect_everywhere(nothing_left_undone); }
+TEST(HouseTest, TestsExpectSomething) { expect_everywhere(tests_expect_something); }
+
+}  // namespace
+}  // namespace sisyfs
