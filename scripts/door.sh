@@ -9,6 +9,7 @@
 # something and start again" and "could not do it".
 
 build=${SISYFS_BUILD_DIR:-$root/build}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
 log=$build/setup.log
 
 # The package that provides each thing, and the thing: a command, or a header when it has a dot.
