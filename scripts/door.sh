@@ -113,6 +113,12 @@ missing_of() { # package:thing...
   printf '%s' "${absent# }"
 }
 
+may_not_install() { # the one command; it stands alone on its line, to be copied
+  say "some packages are missing and may not be installed from here. Run this, then start again:"
+  printf '%s\n' "$1" >&2
+  exit 2
+}
+
 # Installs what is missing of the given packages; where that is not allowed, prints the one command
 # that does it and ends with 2.
 install_missing() { # package:thing...
@@ -125,11 +131,9 @@ install_missing() { # package:thing...
     die 2 "needs these packages (by their Debian names), and there is no apt-get to install them: $missing"
   elif [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null 2>&1; then
-      say "some packages are missing and may not be installed from here. Run this, then start again:"
-      die 2 "  su -c 'apt-get update && $apt'"
+      may_not_install "su -c 'apt-get update && $apt'"
     elif ! sudo -n true 2>/dev/null </dev/null; then
-      say "some packages are missing and may not be installed from here. Run this, then start again:"
-      die 2 "  sudo sh -c 'apt-get update && $apt'"
+      may_not_install "sudo sh -c 'apt-get update && $apt'"
     fi
     as_root='sudo -n'
   fi

@@ -74,7 +74,7 @@ class FrontDoorTest : public testing::Test {
       echo "compiling, said cmake"
       [ -e "$CALLS.slow" ] && sleep 0.5
       [ -e "$CALLS.broken" ] && echo "thing.cc:1: error: expected a thing" && exit 1
-      printf '%s\n' '#!/bin/sh' 'echo "in $PWD"' 'for a in "$@"; do echo "[$a]"; done' 'cat' 'exit 3' >"$2/sisyfs"
+      printf '%s\n' '#!/bin/sh' 'echo "in $PWD"' 'printf "[%s]\n" "$@"' 'cat' 'exit 3' >"$2/sisyfs"
       chmod +x "$2/sisyfs"
     else
       echo "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" >"$4/CMakeCache.txt"
@@ -249,10 +249,8 @@ TEST_F(MissingPackageTest, WithoutSudoTheOneCommandIsPrinted) {
   const Outcome run = shell("repo/sisyfs demo");
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(
-      run.err,
-      HasSubstr("  su -c \x27"
-                "apt-get update && apt-get install -y --no-install-recommends cmake ninja-build\x27\n"));
+  EXPECT_THAT(run.err, HasSubstr("\nsu -c 'apt-get update && apt-get install -y --no-install-recommends "
+                                 "cmake ninja-build'\n"));
   EXPECT_EQ(calls(), "") << "nothing was tried";
 }
 
@@ -261,8 +259,7 @@ TEST_F(MissingPackageTest, WithSudoThatAsksTheOneCommandIsPrinted) {
   script("sudo", "exit 1");
   const Outcome run = shell("repo/sisyfs demo");
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.err, HasSubstr("  sudo sh -c \x27"
-                                 "apt-get update && apt-get install"));
+  EXPECT_THAT(run.err, HasSubstr("\nsudo sh -c 'apt-get update && apt-get install"));
 }
 
 TEST_F(MissingPackageTest, WithSudoThatWorksItIsInstalled) {
