@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -239,6 +240,21 @@ Faults tests_expect_something(const Source& source) {
   return faults;
 }
 
+// Links of a document to files of the repository; `exists` is asked with a path from the root.
+Faults links_lead_somewhere(const Source& document, const std::function<bool(const std::string&)>& exists) {
+  Faults faults;
+  static const std::regex kLink(R"(\]\(([^)#:\s]+)(#[^)]*)?\))");
+  const std::vector<std::string> lines = lines_of(document.text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    for (std::sregex_iterator link(lines[i].begin(), lines[i].end(), kLink), end; link != end; ++link) {
+      const std::filesystem::path from = std::filesystem::path(document.path).parent_path();
+      const std::string to = (from / (*link)[1].str()).lexically_normal().generic_string();
+      if (!exists(to)) faults.push_back(at(document, i + 1, "no such file as " + to));
+    }
+  }
+  return faults;
+}
+
 // --- each rule fires on a planted fault ----------------------------------------------------------------
 
 TEST(HouseRulesTest, IncludeOfALaterRoomIsFound) {
@@ -315,29 +331,40 @@ TEST(HouseRulesTest, TestThatExpectsNothingIsFound) {
   EXPECT_THAT(tests_expect_something(source), ElementsAre("src/base/a_test.cc:5: expects nothing: A, Bad"));
 }
 
+TEST(HouseRulesTest, DeadLinkIsFound) {
+  const Source document{"docs/README.md",
+                        "[a](../README.md) [b](gone.md#part)\n[c](https://example.org/x.md)\n"};
+  const auto exists = [](const std::string& path) { return path == "README.md"; };
+  EXPECT_THAT(links_lead_somewhere(document, exists),
+              ElementsAre("docs/README.md:1: no such file as docs/gone.md"));
+}
+
 // --- and stays silent on the tree ----------------------------------------------------------------------
 
-std::vector<Source> all_sources() {
-  namespace fs = std::filesystem;
-  std::vector<Source> sources;
-  const fs::path root = SISYFS_SOURCE_DIR;
-  for (const char* folder : {"include", "src", "tests", "bench"}) {
-    if (!fs::exists(root / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      const fs::path& path = entry.path();
-      if (path.extension() != ".h" && path.extension() != ".cc") continue;
-      std::ifstream in(path);
-      std::stringstream text;
-      text << in.rdbuf();
-      sources.push_back({fs::relative(path, root).generic_string(), text.str()});
-    }
+namespace fs = std::filesystem;
+const fs::path kRoot = SISYFS_SOURCE_DIR;
+
+// The files of one of these types in one of these folders; a folder that is not there has none.
+std::vector<Source> files_in(const std::vector<std::string>& folders, const std::vector<std::string>& types) {
+  std::vector<Source> files;
+  const auto add = [&](const fs::path& path) {
+    if (std::find(types.begin(), types.end(), path.extension()) == types.end()) return;
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    files.push_back({fs::relative(path, kRoot).generic_string(), text.str()});
+  };
+  for (const std::string& folder : folders) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) add(entry.path());
   }
-  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.path < b.path; });
-  return sources;
+  for (const auto& entry : fs::directory_iterator(kRoot)) add(entry.path());
+  std::sort(files.begin(), files.end(), [](const Source& a, const Source& b) { return a.path < b.path; });
+  return files;
 }
 
 void expect_everywhere(Faults (*rule)(const Source&)) {
-  const std::vector<Source> sources = all_sources();
+  const std::vector<Source> sources = files_in({"include", "src", "tests", "bench"}, {".h", ".cc"});
   ASSERT_FALSE(sources.empty()) << "the tree lies in " << SISYFS_SOURCE_DIR;
   for (const Source& source : sources) {
     for (const std::string& fault : rule(source)) ADD_FAILURE() << fault;
@@ -350,6 +377,12 @@ TEST(HouseTest, FilesAreShort) { expect_everywhere(files_are_short); }
 TEST(HouseTest, HeadersAreGuarded) { expect_everywhere(headers_are_guarded); }
 TEST(HouseTest, NoBannedCalls) { expect_everywhere(no_banned_calls); }
 TEST(HouseTest, NothingIsLeftUndone) { expect_everywhere(nothing_left_undone); }
+TEST(HouseTest, LinksLeadSomewhere) {
+  const auto exists = [](const std::string& path) { return fs::exists(kRoot / path); };
+  for (const Source& document : files_in({"docs", "bench", "examples"}, {".md"})) {
+    EXPECT_THAT(links_lead_somewhere(document, exists), IsEmpty());
+  }
+}
 TEST(HouseTest, TestsExpectSomething) { expect_everywhere(tests_expect_something); }
 
 }  // namespace
