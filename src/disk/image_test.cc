@@ -104,7 +104,7 @@ TEST_P(ImageProperty, DigestsAreEqualExactlyWhenBytesAre) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ImageProperty,
                          testing::Values(shape(1, 1), shape(1, 300), shape(4, 16), shape(4, 17),
-                                         shape(512, 5), shape(64, 4097)));
+                                         shape(512, 5), shape(2, 1025)));
 
 TEST(ImageTest, ThreadsMayCopyChangeAndDropImagesThatShareContent) {
   Image shared(shape(8, 100));
