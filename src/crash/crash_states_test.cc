@@ -1,0 +1,281 @@
+#include "crash/crash_states.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "crash/plain_device_for_test.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr Geometry kSmall{2, BlockCount(6)};
+constexpr EnumerationBound kAll{.max_states = UINT64_MAX, .edge = 0};
+
+DeviceModel model_of(WriteOrder order, uint32_t unit_bytes) {
+  return {
+      .unit_bytes = unit_bytes, .order = order, .cache = WriteCache::kVolatile, .tearing = unit_bytes != 0};
+}
+
+// An epoch and its plain twin, fed with the same calls.
+struct Twins {
+  Epoch epoch;
+  PlainDevice plain_device;
+  MemDisk disk;
+  bool through;
+
+  explicit Twins(const DeviceModel& model, const Geometry& geometry = kSmall)
+      : epoch(model, Image(geometry)),
+        plain_device(model, geometry),
+        disk{Image(geometry)},
+        through(model.cache == WriteCache::kWriteThrough) {}
+
+  void feed(const RandomCall& call) {
+    call.issue(disk);
+    std::vector<const Event*> events;
+    const Event& event = *disk.state().log.events(events).back();
+    if (call.kind == RandomCall::Kind::kFlush) {
+      epoch.settle();
+      plain_device.flush();
+      return;
+    }
+    epoch.add(event);
+    if (call.fua && !through) epoch.settle_last_write();
+    plain_device.write(call.first, call.bytes, call.fua && !through);
+  }
+};
+
+std::set<PlainDisk> disks_of(const Epoch& epoch) {
+  std::set<PlainDisk> disks;
+  CrashStates states(epoch, kAll);
+  while (CrashState* state = states.next()) disks.insert(plain(state->image()));
+  return disks;
+}
+
+Event* new_write(MemDisk& disk, uint64_t first, std::vector<uint8_t> bytes) {
+  EXPECT_EQ(disk.write(BlockAddress(first), std::as_bytes(std::span(bytes))), IoStatus::kOk);
+  std::vector<const Event*> events;
+  return const_cast<Event*>(disk.state().log.events(events).back());
+}
+
+class CrashStatesProperty : public testing::TestWithParam<DeviceModel> {};
+INSTANTIATE_TEST_SUITE_P(Models, CrashStatesProperty, testing::ValuesIn(models_for_test()));
+
+TEST_P(CrashStatesProperty, CrashStatesAreThoseOfThePlainDevice) {
+  std::mt19937_64 random(1);
+  for (int run = 0; run < 300; run++) {
+    Twins twins(GetParam());
+    for (int calls = 1 + random() % 8; calls > 0; calls--) twins.feed(RandomCall(random, kSmall));
+    SCOPED_TRACE(testing::Message() << "run " << run);
+
+    CrashStates states(twins.epoch, kAll);
+    std::set<PlainDisk> disks;
+    std::set<std::vector<uint32_t>> names;
+    uint64_t yielded = 0;
+    while (CrashState* state = states.next()) {
+      const Digest before_building = state->digest();
+      if (yielded++ == 0) {
+        ASSERT_EQ(state->image(), twins.disk.state().current) << "everything survived comes first";
+      }
+      ASSERT_EQ(state->image().digest(), before_building);
+      disks.insert(plain(state->image()));
+      names.emplace(state->kept().begin(), state->kept().end());
+    }
+    ASSERT_EQ(disks, twins.plain_device.crash_disks());
+    ASSERT_EQ(StateCount(yielded), twins.epoch.count());
+    ASSERT_EQ(yielded, twins.plain_device.count());
+    ASSERT_EQ(names.size(), yielded) << "no state comes twice";
+  }
+}
+
+TEST_P(CrashStatesProperty, EqualDigestsOfEpochsMeanEqualCrashStates) {
+  constexpr Geometry tiny{2, BlockCount(2)};
+  std::mt19937_64 random(2);
+  std::map<Digest, std::set<PlainDisk>> seen;
+  int met_again = 0;
+  for (int run = 0; run < 800; run++) {
+    Twins twins(GetParam(), tiny);
+    for (int calls = 1 + random() % 3; calls > 0; calls--) twins.feed(RandomCall(random, tiny));
+    const auto [entry, fresh] = seen.emplace(twins.epoch.digest(), disks_of(twins.epoch));
+    met_again += !fresh;
+    ASSERT_EQ(entry->second, disks_of(twins.epoch));
+  }
+  EXPECT_GT(met_again, 20);
+}
+
+TEST_P(CrashStatesProperty, APendingLogStandsForWhatIsInDoubt) {
+  std::mt19937_64 random(3);
+  for (int run = 0; run < 200; run++) {
+    Twins twins(GetParam());
+    for (int calls = 1 + random() % 8; calls > 0; calls--) twins.feed(RandomCall(random, kSmall));
+    const Log pending = twins.epoch.pending_log();
+    std::vector<const Event*> events;
+    Epoch again(GetParam(), twins.epoch.durable());
+    for (const Event* event : pending.events(events)) again.add(*event);
+    ASSERT_EQ(again.digest(), twins.epoch.digest());
+    ASSERT_EQ(again.count(), twins.epoch.count());
+    ASSERT_EQ(again.writes().size(), twins.epoch.writes().size());
+  }
+}
+
+TEST_P(CrashStatesProperty, BeyondTheBoundExactlyTheEdgesAreYielded) {
+  std::mt19937_64 random(4);
+  for (int run = 0; run < 100; run++) {
+    Twins twins(GetParam());
+    for (int calls = 3 + random() % 5; calls > 0; calls--) twins.feed(RandomCall(random, kSmall));
+    const uint32_t edge = random() % 4;
+    std::set<std::vector<uint32_t>> expected;
+    CrashStates all(twins.epoch, kAll);
+    while (CrashState* state = all.next()) {
+      const uint64_t lost = state->lost_pieces(), kept = twins.epoch.pieces().size() - lost;
+      if (lost <= edge || kept <= edge) expected.emplace(state->kept().begin(), state->kept().end());
+    }
+    CrashStates edges(twins.epoch, {.max_states = 0, .edge = edge});
+    EXPECT_FALSE(edges.complete());
+    std::set<std::vector<uint32_t>> yielded;
+    uint64_t steps = 0, lost_before = 0;
+    while (CrashState* state = edges.next()) {
+      yielded.emplace(state->kept().begin(), state->kept().end());
+      ASSERT_EQ(state->digest(), state->image().digest());
+      if (steps++ == 0) {
+        ASSERT_EQ(state->lost_pieces(), 0u);
+      }
+      if (state->lost_pieces() <= edge) {
+        ASSERT_GE(state->lost_pieces(), lost_before) << "few losses come first";
+        lost_before = state->lost_pieces();
+      }
+    }
+    ASSERT_EQ(yielded, expected);
+    ASSERT_EQ(steps, yielded.size()) << "no state comes twice";
+    ASSERT_EQ(edges.planned(), StateCount(steps));
+    ASSERT_EQ(edges.cut_off() + edges.planned(), twins.epoch.count());
+  }
+}
+
+TEST(CrashStatesTest, ADeviceModelThatForgetsTheOrderIsNoticedByTheComparison) {
+  // The comparison above is only worth something if wrong rules fail it: here the epoch is built with
+  // the wrong order, tying or durability, and each time the crash states differ from the plain ones.
+  const DeviceModel ordered = model_of(WriteOrder::kInOrder, 0), free = model_of(WriteOrder::kFree, 0),
+                    torn = model_of(WriteOrder::kFree, 2);
+  MemDisk disk{Image(kSmall)};
+  const Event* first = new_write(disk, 0, {1, 1, 2, 2});
+  PlainDevice plain_ordered(ordered, kSmall), plain_free(free, kSmall), plain_torn(torn, kSmall);
+  for (PlainDevice* device : {&plain_ordered, &plain_free, &plain_torn}) {
+    device->write(0, {1, 1, 2, 2}, false);
+    device->write(1, {3, 3}, false);
+  }
+  const auto built_as = [&](const DeviceModel& model, bool flush_between) {
+    MemDisk own = disk;
+    const Event* second = new_write(own, 1, {3, 3});
+    Epoch epoch(model, Image(kSmall));
+    epoch.add(*first);
+    if (flush_between) epoch.settle();
+    epoch.add(*second);
+    return disks_of(epoch);
+  };
+  EXPECT_EQ(built_as(ordered, false), plain_ordered.crash_disks());
+  EXPECT_EQ(built_as(free, false), plain_free.crash_disks());
+  EXPECT_EQ(built_as(torn, false), plain_torn.crash_disks());
+  EXPECT_NE(built_as(free, false), plain_ordered.crash_disks());
+  EXPECT_NE(built_as(torn, false), plain_free.crash_disks());
+  EXPECT_NE(built_as(free, false), plain_torn.crash_disks());
+  EXPECT_NE(built_as(free, true), plain_free.crash_disks());
+}
+
+TEST(CrashStatesTest, ATornWriteKeepsSomeOfItsUnitsAndSaysSo) {
+  MemDisk disk{Image(kSmall)};
+  Epoch epoch(model_of(WriteOrder::kFree, 2), Image(kSmall));
+  epoch.add(*new_write(disk, 1, {1, 1, 2, 2}));
+  CrashStates states(epoch, kAll);
+  std::vector<WriteFate> fates;
+  while (CrashState* state = states.next()) fates.push_back(state->fate(0));
+  EXPECT_EQ(fates, (std::vector{WriteFate::kKept, WriteFate::kTorn, WriteFate::kTorn, WriteFate::kLost}));
+}
+
+TEST(CrashStatesTest, OrderOfWritesCountsOnlyWhereItCanBeSeen) {
+  MemDisk disk{Image(kSmall)};
+  const Event *a = new_write(disk, 1, {1, 1}), *b = new_write(disk, 3, {2, 2}),
+              *c = new_write(disk, 1, {3, 3});
+  const DiskState keep_alive = disk.save();
+  const auto digest = [](WriteOrder order, uint32_t unit, std::initializer_list<const Event*> events) {
+    Epoch epoch(model_of(order, unit), Image(kSmall));
+    for (const Event* event : events) epoch.add(*event);
+    return epoch.digest();
+  };
+  for (uint32_t unit : {0u, 2u}) {
+    EXPECT_EQ(digest(WriteOrder::kFree, unit, {a, b}), digest(WriteOrder::kFree, unit, {b, a}));
+    EXPECT_NE(digest(WriteOrder::kFree, unit, {a, c}), digest(WriteOrder::kFree, unit, {c, a}))
+        << "one block";
+    EXPECT_NE(digest(WriteOrder::kInOrder, unit, {a, b}), digest(WriteOrder::kInOrder, unit, {b, a}));
+  }
+}
+
+TEST(CrashStatesTest, CountsBeyondAnyWordAreKnownAndEdgesStillEnumerable) {
+  constexpr Geometry wide{1, BlockCount(1000)};
+  MemDisk disk{Image(wide)};
+  for (uint64_t i = 0; i < 200; i++) {
+    const std::vector<uint8_t> byte = {1};
+    ASSERT_EQ(disk.write(BlockAddress(i), std::as_bytes(std::span(byte))), IoStatus::kOk);
+  }
+  Epoch epoch(model_of(WriteOrder::kFree, 0), Image(wide));
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  for (size_t i = 0; i < 100; i++) epoch.add(*events[i]);
+  EXPECT_EQ(epoch.count().text(), "1267650600228229401496703205376") << "2 to the power of 100";
+  for (size_t i = 100; i < 200; i++) epoch.add(*events[i]);
+  EXPECT_TRUE(epoch.count().saturated());
+  CrashStates states(epoch, {.max_states = 1000, .edge = 2});
+  uint64_t yielded = 0;
+  while (states.next() != nullptr) yielded++;
+  EXPECT_EQ(yielded, 2u * (1 + 200 + 200 * 199 / 2));
+  EXPECT_TRUE(states.cut_off().saturated());
+}
+
+TEST(CrashStatesTest, AnEpochWithNothingInDoubtHasOneCrashState) {
+  const Epoch epoch(model_of(WriteOrder::kFree, 0), Image(kSmall));
+  for (const EnumerationBound& bound : {kAll, EnumerationBound{.max_states = 0, .edge = 2}}) {
+    CrashStates states(epoch, bound);
+    ASSERT_NE(states.next(), nullptr);
+    EXPECT_EQ(states.next(), nullptr);
+    EXPECT_EQ(states.next(), nullptr);
+    EXPECT_EQ(states.planned(), StateCount(1));
+  }
+}
+
+TEST(CrashStatesTest, RestartingIsLikeConstructing) {
+  std::mt19937_64 random(5);
+  const DeviceModel model = model_of(WriteOrder::kFree, 2);
+  const Epoch nothing(model, Image(kSmall));
+  CrashStates reused(nothing);
+  for (int run = 0; run < 50; run++) {
+    Twins twins(model);
+    for (int calls = random() % 6; calls > 0; calls--) twins.feed(RandomCall(random, kSmall));
+    CrashStates fresh(twins.epoch, kAll);
+    reused.restart(twins.epoch, kAll);
+    EXPECT_EQ(reused.total(), fresh.total());
+    while (CrashState* state = fresh.next()) {
+      CrashState* same = reused.next();
+      ASSERT_NE(same, nullptr);
+      ASSERT_EQ(same->digest(), state->digest());
+      if (random() % 2) {
+        ASSERT_EQ(same->image(), state->image());
+      }
+    }
+    EXPECT_EQ(reused.next(), nullptr);
+  }
+}
+
+TEST(DeviceModelTest, AUnitSmallerThanTheBlockIsRefusedWithAdvice) {
+  const DeviceModel sectors = model_of(WriteOrder::kFree, 512);
+  EXPECT_TRUE(sectors.check({512, BlockCount(8)}));
+  EXPECT_TRUE(sectors.check({128, BlockCount(8)}));
+  const Status refused = sectors.check({4096, BlockCount(8)});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("512"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sisyfs

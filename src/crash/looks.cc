@@ -1,0 +1,121 @@
+#include "crash/looks.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace sisyfs {
+
+Looks::Looks(const DeviceModel& model, DiskState state, size_t judged)
+    : state_(std::move(state)), epoch_(model, state_.durable) {
+  restart(state_, judged);
+}
+
+void Looks::restart(DiskState state, size_t judged) {
+  state_ = std::move(state);
+  state_.log.events(events_);
+  judged_ = judged;
+  SISYFS_ASSERT(judged_ <= events_.size(), "what was judged is in the log");
+  at_ = 0;
+  then_ = Then::kNothing;
+  news_ = false;
+  promise_told_ = false;
+  promises_ = 0;
+  epoch_.restart(state_.durable);
+}
+
+const Look* Looks::next() {
+  while (true) {
+    carry_out();
+    if (at_ == judged_ && writes_through()) epoch_.settle();
+    if (at_ < events_.size()) {
+      if (step(*events_[at_])) return &*look_;
+    } else if (!news_) {
+      return nullptr;
+    } else if (look(LookReason::kLogEnd, writes_through() ? Then::kSettle : Then::kNothing)) {
+      return &*look_;
+    }
+  }
+}
+
+// Does what waited for the caller to look.
+void Looks::carry_out() {
+  switch (std::exchange(then_, Then::kNothing)) {
+    case Then::kNothing:
+      break;
+    case Then::kSettle:
+      epoch_.settle();
+      break;
+    case Then::kSettleLastWrite:
+      epoch_.settle_last_write();
+      break;
+  }
+}
+
+// Notes what is to happen to the epoch, and whether the caller is to look before that. An event that
+// needs two looks leaves at_ where it is after the first.
+bool Looks::look(LookReason reason, Then then) {
+  then_ = then;
+  if (!std::exchange(news_, false)) return false;
+  look_.emplace(Look{reason, epoch_, at_, at_ < events_.size() ? events_[at_]->op : kNoOp, promises_});
+  return true;
+}
+
+bool Looks::step(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kMark:
+      return step_mark(event);
+    case EventKind::kWrite:
+    case EventKind::kDiscard: {
+      epoch_.add(event);
+      news_ = at_ >= judged_;
+      const bool hardens = event.flags.fua && !writes_through();
+      const bool stop = hardens && look(LookReason::kBeforeFua, Then::kSettleLastWrite);
+      at_++;
+      return stop;
+    }
+    case EventKind::kFlush: {
+      // Under write-through a flush settles nothing that was not settled by itself.
+      const bool stop = !writes_through() && look(LookReason::kBeforeFlush, Then::kSettle);
+      at_++;
+      return stop;
+    }
+    case EventKind::kStray:
+      at_++;
+      return false;
+  }
+  return false;
+}
+
+bool Looks::step_mark(const Event& event) {
+  const Then settle_through = writes_through() ? Then::kSettle : Then::kNothing;
+  switch (event.mark.kind) {
+    case MarkKind::kOpBegin:
+      at_++;
+      return false;
+    case MarkKind::kOpEnd: {
+      const bool stop = look(LookReason::kOpEnd, settle_through);
+      at_++;
+      return stop;
+    }
+    case MarkKind::kPromise: {
+      if (writes_through() && !std::exchange(promise_told_, true)) {
+        return look(LookReason::kBeforePromise, Then::kSettle);
+      }
+      promise_told_ = false;
+      promises_++;
+      news_ = at_ >= judged_;
+      const bool stop = look(LookReason::kAfterPromise, Then::kNothing);
+      at_++;
+      return stop;
+    }
+  }
+  return false;
+}
+
+DiskState Looks::settled() const {
+  SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the walk has come to its end");
+  return {epoch_.durable(), state_.current, epoch_.pending_log()};
+}
+
+}  // namespace sisyfs

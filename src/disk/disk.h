@@ -1,0 +1,51 @@
+// Disk: what a target writes to.
+//
+// The interface is small so that it can be stacked: a decorator is a Disk over a Disk (FailingDisk,
+// TraceDisk), and at the bottom lies one that keeps the content (MemDisk).
+//
+//   TraceDisk traced(failing, observer);     // sees what the target asked for and what it was told
+//   target.mount(traced);
+//
+// Nothing that a target asks for can harm the checker: an access outside of the disk, or one that is
+// not a whole number of blocks, has no effect, returns kOutOfRange and is recorded for the judge.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "disk/geometry.h"
+#include "disk/log.h"
+
+namespace sisyfs {
+
+enum class IoStatus {
+  kOk,
+  kIoError,     // the device failed; whether this is a fault plan or a real device, the target must cope
+  kOutOfRange,  // the target's mistake
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+
+  virtual const Geometry& geometry() const = 0;
+
+  // Reads whole blocks from `first` on. Sees every write that returned before, durable or not. Unless
+  // it returns kOk, `out` is left as it was.
+  [[nodiscard]] virtual IoStatus read(BlockAddress first, std::span<std::byte> out) = 0;
+
+  // Writes whole blocks from `first` on. They are durable after a later flush, or at once with fua.
+  [[nodiscard]] virtual IoStatus write(BlockAddress first, std::span<const std::byte> bytes,
+                                       WriteFlags flags = {}) = 0;
+
+  // On kOk everything written before is durable.
+  [[nodiscard]] virtual IoStatus flush() = 0;
+
+  // Gives up the content of blocks. For now this writes zeros.
+  [[nodiscard]] virtual IoStatus discard(BlockAddress first, BlockCount count) = 0;
+
+  // Records where an op begins or ends or a promise was made. Called by the checker, not by a target.
+  virtual void mark(const Mark& mark) = 0;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,78 @@
+// Image: the content of a disk at a moment, as a value.
+//
+// Copying is O(1), changing one block is O(log n), and the digest of the whole is always at hand. Two
+// copies are independent: what is written to one is never seen in the other.
+//
+//   Image empty(geometry);
+//   Image written = empty;
+//   written.write(BlockAddress(3), bytes);  // `empty` still holds zeros there
+//   bool same = written == empty;           // compares digests: no block is read
+//
+// An image is a radix tree of fan-out 4 over blocks. A node is changed in place while this image is its
+// only owner, and copied when it is shared; so a burst of writes pays for a path once. A missing child
+// stands for zeros. The digest is the sum of contribution(address, block) over all blocks, on top of
+// the digest of the geometry; a write subtracts the old contribution and adds the new one.
+//
+// Threads: distinct images that share content may be used on distinct threads; one image object belongs
+// to one thread at a time. docs/design/images.md has the reasons.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/digest.h"
+#include "disk/block.h"
+#include "disk/geometry.h"
+
+namespace sisyfs {
+
+class Image {
+ public:
+  // All blocks zero.
+  explicit Image(const Geometry& geometry);
+  Image(const Image& o);
+  Image(Image&& o) noexcept;
+  Image& operator=(Image o) noexcept;
+  ~Image();
+
+  const Geometry& geometry() const { return geometry_; }
+  const Digest& digest() const { return digest_; }
+  friend bool operator==(const Image& a, const Image& b) { return a.digest_ == b.digest_; }
+
+  // The block at an address, null if it is zero. The pointer lives until this image changes or dies.
+  // The address lies on the disk (in all calls here: callers check what comes from a target).
+  const Block* block(BlockAddress address) const;
+
+  // Copies the blocks from `first` on into `out`, which is a whole number of blocks long.
+  void read(BlockAddress first, std::span<std::byte> out) const;
+
+  // Replaces one block, or several when `bytes` is several blocks long.
+  void write(BlockAddress first, std::span<const std::byte> bytes);
+
+  // Replaces one block by one that exists already: no byte is copied or hashed.
+  void set(BlockAddress address, BlockRef block);
+
+  // The whole content, for export and tests.
+  std::vector<std::byte> bytes() const;
+
+ private:
+  struct Node;
+  static constexpr unsigned kFanoutBits = 2;  // measured: docs/design/images.md
+  static constexpr unsigned kFanout = 1u << kFanoutBits;
+
+  static Node* new_node();
+  static Node* copy_node(const Node* node, unsigned level);
+  static void drop(Node* node, unsigned level);
+  static unsigned slot_at(BlockAddress address, unsigned level) {
+    return (address.value >> (level * kFanoutBits)) % kFanout;
+  }
+
+  Geometry geometry_;
+  unsigned levels_;       // the root is at level levels_ - 1; children of level 0 are blocks
+  Node* root_ = nullptr;  // null: all zero
+  Digest digest_;
+};
+
+}  // namespace sisyfs

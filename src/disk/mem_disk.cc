@@ -1,0 +1,47 @@
+#include "disk/mem_disk.h"
+
+namespace sisyfs {
+
+bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
+  const size_t size = geometry().block_size;
+  if (bytes % size == 0 && geometry().contains(first, BlockCount(bytes / size))) return true;
+  state_.log.add_stray(access, first, BlockCount((bytes + size - 1) / size));
+  return false;
+}
+
+IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
+  if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
+  state_.current.read(first, out);
+  return IoStatus::kOk;
+}
+
+IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
+  if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
+  if (bytes.empty()) return IoStatus::kOk;
+  const size_t size = geometry().block_size;
+  scratch_.clear();
+  for (size_t at = 0; at < bytes.size(); at += size) {
+    scratch_.push_back(make_block(bytes.subspan(at, size)));
+    state_.current.set(first + BlockCount(at / size), scratch_.back());
+  }
+  state_.log.add_write(first, scratch_, flags);
+  return IoStatus::kOk;
+}
+
+IoStatus MemDisk::flush() {
+  state_.log.add_flush();
+  return IoStatus::kOk;
+}
+
+IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
+  if (!geometry().contains(first, count)) {
+    state_.log.add_stray(Access::kDiscard, first, count);
+    return IoStatus::kOutOfRange;
+  }
+  if (count.value == 0) return IoStatus::kOk;
+  for (uint64_t i = 0; i < count.value; i++) state_.current.set(first + BlockCount(i), {});
+  state_.log.add_discard(first, count);
+  return IoStatus::kOk;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,130 @@
+#include "disk/mem_disk.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "disk/failing_disk.h"
+#include "disk/trace_disk.h"
+
+namespace sisyfs {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes filled(size_t size, int value) { return Bytes(size, static_cast<std::byte>(value)); }
+
+struct Fixture : testing::Test {
+  MemDisk disk{Image({4, BlockCount(8)})};
+
+  Bytes content(Disk& from, uint64_t first, size_t bytes) {
+    Bytes out(bytes);
+    EXPECT_EQ(from.read(BlockAddress(first), out), IoStatus::kOk);
+    return out;
+  }
+};
+
+struct MemDiskTest : Fixture {};
+
+TEST_F(MemDiskTest, ReadsSeeWritesAndDiscardsBeforeAnyFlush) {
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
+  ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
+  EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
+  EXPECT_EQ(content(disk, 3, 4), filled(4, 0));
+  EXPECT_EQ(disk.state().durable, Image({4, BlockCount(8)}));
+  EXPECT_EQ(disk.state().log.size(), 2u);
+}
+
+TEST_F(MemDiskTest, AStrayAccessHasNoEffectAndIsRecorded) {
+  const Bytes two = filled(8, 5), odd = filled(3, 5);
+  Bytes out = filled(8, 1);
+  EXPECT_EQ(disk.write(BlockAddress(7), two), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.read(BlockAddress(UINT64_MAX), out), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.write(BlockAddress(0), odd), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.discard(BlockAddress(4), BlockCount(UINT64_MAX - 2)), IoStatus::kOutOfRange);
+  EXPECT_EQ(out, filled(8, 1));
+  EXPECT_EQ(disk.state().current, Image({4, BlockCount(8)}));
+  EXPECT_EQ(disk.state().log.strays(), 4u);
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  EXPECT_EQ(events[0]->access, Access::kWrite);
+  EXPECT_EQ(events[0]->first, BlockAddress(7));
+  EXPECT_EQ(events[0]->count, BlockCount(2));
+  EXPECT_EQ(events[1]->access, Access::kRead);
+}
+
+TEST_F(MemDiskTest, ASavedStateIsAValue) {
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
+  const DiskState saved = disk.save();
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 6)), IoStatus::kOk);
+  EXPECT_NE(disk.state().digest(), saved.digest());
+  disk.load(saved);
+  EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
+  EXPECT_EQ(disk.state().digest(), saved.digest());
+}
+
+TEST_F(MemDiskTest, WhatIsDurableIsPartOfTheState) {
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
+  const DiskState all_durable(disk.state().current);
+  EXPECT_EQ(all_durable.current, disk.state().current);
+  EXPECT_NE(all_durable.digest(), disk.state().digest());
+}
+
+struct FailingDiskTest : Fixture {};
+
+TEST_F(FailingDiskTest, TheChosenCallFailsOnceAndChangesNothing) {
+  FailingDisk failing(disk, {.fail_read = 2, .fail_write = 2, .fail_flush = 1, .fail_discard = 1});
+  Bytes out(4);
+  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 1)), IoStatus::kOk);
+  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 2)), IoStatus::kIoError);
+  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
+  EXPECT_EQ(failing.discard(BlockAddress(0), BlockCount(1)), IoStatus::kIoError);
+  EXPECT_EQ(content(failing, 0, 4), filled(4, 1));
+  EXPECT_EQ(failing.read(BlockAddress(0), out), IoStatus::kIoError);
+  EXPECT_EQ(disk.state().log.size(), 1u) << "failed calls do not reach the disk";
+  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 3)), IoStatus::kOk);
+  EXPECT_EQ(content(failing, 0, 4), filled(4, 3));
+}
+
+TEST_F(FailingDiskTest, ABrokenDeviceKeepsFailing) {
+  FailingDisk failing(disk, {.fail_flush = 2, .broken_after = true});
+  EXPECT_EQ(failing.flush(), IoStatus::kOk);
+  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
+  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
+  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 1)), IoStatus::kOk) << "only flushes are broken";
+}
+
+TEST_F(FailingDiskTest, CountsAreSavedAndLoadedWithASnapshot) {
+  FailingDisk failing(disk, {.fail_flush = 2});
+  EXPECT_EQ(failing.flush(), IoStatus::kOk);
+  const CallCounts saved = failing.save();
+  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
+  failing.load(saved);
+  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
+}
+
+struct TraceDiskTest : Fixture {};
+
+TEST_F(TraceDiskTest, TheObserverSeesEachCallAndWhatTheTargetWasTold) {
+  FailingDisk failing(disk, {.fail_flush = 1});
+  std::vector<DiskCall> calls;
+  TraceDisk traced(failing, [&](const DiskCall& call) { calls.push_back(call); });
+  const Bytes bytes = filled(8, 5);
+  traced.mark({MarkKind::kOpBegin, 1});
+  EXPECT_EQ(traced.write(BlockAddress(3), bytes, {.fua = true}), IoStatus::kOk);
+  EXPECT_EQ(traced.flush(), IoStatus::kIoError);
+  EXPECT_EQ(traced.discard(BlockAddress(9), BlockCount(1)), IoStatus::kOutOfRange);
+  ASSERT_EQ(calls.size(), 4u);
+  EXPECT_EQ(calls[0].mark.number, 1u);
+  EXPECT_EQ(calls[1].kind, DiskCall::Kind::kWrite);
+  EXPECT_EQ(calls[1].first, BlockAddress(3));
+  EXPECT_EQ(calls[1].bytes.size(), 8u);
+  EXPECT_TRUE(calls[1].flags.fua);
+  EXPECT_EQ(calls[2].status, IoStatus::kIoError);
+  EXPECT_EQ(calls[3].status, IoStatus::kOutOfRange);
+  EXPECT_EQ(content(traced, 3, 8), bytes);
+  EXPECT_EQ(calls.back().kind, DiskCall::Kind::kRead);
+}
+
+}  // namespace
+}  // namespace sisyfs

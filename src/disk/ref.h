@@ -1,0 +1,68 @@
+// Ref<T>: a counted reference to an immutable thing that may be shared between threads.
+//
+// T keeps its count in a RefCount and offers `static void destroy(const T*)`. A null Ref is allowed.
+// The count is atomic: references to one thing may be copied and dropped on any thread; one Ref object,
+// like any value, belongs to one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace sisyfs {
+
+class RefCount {
+ public:
+  void take() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  // True when the caller held the last reference and must destroy the thing.
+  [[nodiscard]] bool drop() const {
+    // The holder of the only reference needs no atomic subtraction: nobody else can take one now.
+    return only() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  // True when the caller's reference is the only one, so the thing may be changed in place.
+  bool only() const { return count_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  mutable std::atomic<uint32_t> count_{1};
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(const Ref& o) : thing_(o.thing_) {
+    if (thing_ != nullptr) thing_->refs.take();
+  }
+  Ref(Ref&& o) noexcept : thing_(std::exchange(o.thing_, nullptr)) {}
+  Ref& operator=(Ref o) noexcept {
+    std::swap(thing_, o.thing_);
+    return *this;
+  }
+  ~Ref() {
+    if (thing_ != nullptr && thing_->refs.drop()) T::destroy(thing_);
+  }
+
+  // Takes over a reference that the caller holds.
+  static Ref adopt(const T* thing) {
+    Ref ref;
+    ref.thing_ = thing;
+    return ref;
+  }
+  // A further reference to a thing that the caller knows to be alive; null gives null.
+  static Ref share(const T* thing) {
+    if (thing != nullptr) thing->refs.take();
+    return adopt(thing);
+  }
+  // Hands the reference over to the caller.
+  [[nodiscard]] const T* detach() { return std::exchange(thing_, nullptr); }
+
+  const T* get() const { return thing_; }
+  const T* operator->() const { return thing_; }
+  const T& operator*() const { return *thing_; }
+  explicit operator bool() const { return thing_ != nullptr; }
+
+ private:
+  const T* thing_ = nullptr;
+};
+
+}  // namespace sisyfs
