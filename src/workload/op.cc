@@ -64,10 +64,12 @@ OpResult stat(const Op& op, const Tree& tree, bool size) {
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
   const std::string_view path = op.path;
   const uint64_t file = XXH3_64bits(path.data(), path.size());
+  uint64_t word = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t at = offset + i;
-    const uint64_t word = mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file);
-    out[i] = static_cast<std::byte>((((word >> (at % 8 * 8)) & 0xff) + op.version) % 255 + 1);
+    if (i == 0 || at % 8 == 0) word = mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file);
+    const uint64_t moved = ((word >> (at % 8 * 8)) & 0xff) + op.version;
+    out[i] = static_cast<std::byte>((moved < 255 ? moved : moved - 255) + 1);
   }
 }
 
