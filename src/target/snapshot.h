@@ -1,0 +1,75 @@
+// Snapshot: the memory of a target at a moment, as a value.
+//
+// What is in it only the target knows; others copy it, keep it and compare its digest. Up to 128 bytes
+// of plain memory lie in the snapshot itself, so that saving them allocates nothing; anything else is kept
+// once and shared by all copies. A snapshot never changes.
+//
+//   Snapshot save() const { return Snapshot(memory_); }                 // plain, without padding
+//   Snapshot save() const { return Snapshot(memory_, memory_.digest()); }  // anything that can be copied
+//   void load(const Snapshot& s, Disk& disk) { memory_ = s.as<Memory>(); ... }
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/digest.h"
+
+namespace sisyfs {
+
+class Snapshot {
+ public:
+  static constexpr size_t kInlineSize = 128;
+
+  // Of nothing: for a target that is not mounted and remembers nothing.
+  Snapshot() = default;
+
+  // The digest is that of the bytes, so they must all mean something.
+  template <class T>
+  requires(std::has_unique_object_representations_v<T>) explicit Snapshot(const T& memory)
+      : Snapshot(memory, digest_of(&memory, sizeof memory)) {}
+
+  // The digest says which memories are equal.
+  template <class T>
+  Snapshot(T memory, const Digest& digest) : digest_(digest), type_(&kType<T>) {
+    if constexpr (kFits<T>) {
+      std::memcpy(inline_.data(), &memory, sizeof memory);
+    } else {
+      shared_ = std::make_shared<const T>(std::move(memory));
+    }
+  }
+
+  bool empty() const { return type_ == nullptr; }
+  const Digest& digest() const { return digest_; }
+
+  // What was saved, as the type that it was saved as. Lives as long as the snapshot.
+  template <class T>
+  const T& as() const {
+    SISYFS_ASSERT(type_ == &kType<T>, "a snapshot is loaded by the target that saved it");
+    if constexpr (kFits<T>) {
+      return *std::launder(reinterpret_cast<const T*>(inline_.data()));
+    } else {
+      return *static_cast<const T*>(shared_.get());
+    }
+  }
+
+ private:
+  template <class T>
+  static constexpr bool kFits = std::is_trivially_copyable_v<T> && sizeof(T) <= kInlineSize &&
+                                alignof(T) <= alignof(std::max_align_t);
+  // One object for each type; its address tells types apart and is not used for anything else.
+  template <class T>
+  static inline char kType = 0;
+
+  Digest digest_;
+  const char* type_ = nullptr;
+  std::shared_ptr<const void> shared_;
+  alignas(std::max_align_t) std::array<std::byte, kInlineSize> inline_;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,114 @@
+// Target: the system under check, as every system with a disk presents itself.
+//
+// Whoever implements it writes a file system, or an adapter to one; it knows nothing of search, power cuts or
+// expectations. The life of a target:
+//
+//   format(disk)  mount(disk)  apply(op) ...  unmount()
+//                              power_cut()               fsck(disk)  mount(disk)  walk() ...
+//
+// All that a target remembers between calls goes into save() and comes back with load(); all that it
+// stores goes to the disk. It must be deterministic: equal memory, disk and op give equal writes,
+// memory and answer. Errnos are answers, not failures of ours: nothing here throws.
+//
+// A target is used by one thread. Snapshots of one are loaded into others of the same kind and options.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "expect/expectation.h"
+#include "target/problem.h"
+#include "target/snapshot.h"
+#include "tree/tree.h"
+#include "workload/op.h"
+#include "workload/workload.h"
+
+namespace sisyfs {
+
+class Disk;
+
+// What save() and load() cost, so that a search can choose between them and doing the ops again.
+enum class SnapshotCost : uint8_t {
+  kCopy,      // about as much as an op, or less
+  kModerate,  // as much as many ops: pages are copied, a process forks
+  kRemount,   // the target is unmounted and mounted again
+  kNone,      // cannot: ops are done again
+};
+
+// What a target is and can. Fixed for the life of a target.
+struct Traits {
+  OpSet ops;                              // what apply() supports; without kMkdir there is one flat directory
+  bool durable_ops = false;               // every op is durable when it returns
+  bool has_fsck = false;                  // fsck() does something
+  Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
+  SnapshotCost snapshot_cost = SnapshotCost::kCopy;
+
+  uint32_t block_size = 512;  // of the disk that it wants, in bytes
+  uint64_t block_count = 0;
+
+  uint32_t max_files = UINT32_MAX;
+  uint32_t max_depth = UINT32_MAX;              // names in a path
+  uint32_t write_unit = 1;                      // offsets and lengths are multiples of this, in bytes
+  uint64_t max_file_size = FileData::kMaxSize;  // in bytes
+  // The only names that it knows, all of which differ to it; empty if any name will do.
+  std::vector<std::string> fixed_names;
+  // What the block kinds mean that its writes carry, by kind; kind 0 is unknown. Empty if it gives none.
+  std::span<const char* const> block_kinds;
+  std::span<const ProblemKind> problems;  // what fsck() may report
+};
+
+// The tree of a mounted target as it was read back, or where that failed.
+struct Walk {
+  int error = 0;  // an errno: the tree cannot be read
+  Path where;     // and on the way to this path
+  Tree tree;
+};
+
+enum class FsckMode : uint8_t {
+  kCheck,   // only look; the disk is not written
+  kRepair,  // mend what can be mended
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  virtual const Traits& traits() const = 0;
+
+  // Makes an empty system on the disk. Not while mounted. 0 or an errno.
+  virtual int format(Disk& disk) = 0;
+  // Starts the system on a disk that outlives its use: until unmount() or power_cut(). Recovery that
+  // the system does on its own (journal replay) happens here. 0 or an errno, and then it is not mounted.
+  virtual int mount(Disk& disk) = 0;
+  // Writes back what is left and forgets everything, also where it fails.
+  virtual int unmount() = 0;
+  // Forgets everything and touches no disk.
+  virtual void power_cut() = 0;
+
+  // One call. Only kinds of traits().ops, never kRemount, only while mounted. A call that it refuses changes
+  // nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer.
+  virtual OpResult apply(const Op& op) = 0;
+  // Reads everything back through the system's own reading code. Only while mounted; changes nothing.
+  // A link count that the system claims goes into the tree by set_links().
+  virtual Walk walk() = 0;
+
+  // The offline check. Not while mounted. Adds to `report`, which the caller has cleared.
+  virtual void fsck(Disk& disk, FsckMode mode, RepairReport* report);
+
+  // What a block of the disk holds, for reports: "inode 2", "bitmap". Empty if not known.
+  virtual std::string name_block(uint64_t address) const;
+
+  // All that is remembered, mounted or not. The digest covers what can make a difference to any later call.
+  virtual Snapshot save() const = 0;
+  // Remembers what was saved, by this or another instance; the disk, whose content the caller has
+  // brought back too, takes the place of the one that was mounted then.
+  virtual void load(const Snapshot& snapshot, Disk& disk) = 0;
+};
+
+// The bounds as they apply to a target. Sizes and offsets in `wanted` count its write units; what it does not
+// support is left out, what it limits is limited, and fixed names replace the pool.
+Bounds bounds_for(const Traits& traits, Bounds wanted);
+
+}  // namespace sisyfs

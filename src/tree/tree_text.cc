@@ -1,0 +1,129 @@
+#include "tree/tree_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace sisyfs {
+namespace {
+
+const char* word(FileType type) {
+  switch (type) {
+    case FileType::kFile:
+      return "file";
+    case FileType::kDirectory:
+      return "directory";
+    case FileType::kSymlink:
+      return "symbolic link";
+  }
+  return "?";
+}
+
+struct Place {
+  NodeId node;
+  std::string first;  // the first path that leads to the same node
+};
+
+void collect(const Tree& tree, NodeId directory, const std::string& prefix,
+             std::map<NodeId, std::string>* first, std::map<std::string, Place>* out) {
+  for (const Tree::Entry& e : tree.node(directory).entries) {
+    const std::string path = prefix + "/" + e.name;
+    out->emplace(path, Place{e.node, first->emplace(e.node, path).first->second});
+    collect(tree, e.node, path, first, out);
+  }
+}
+
+std::map<std::string, Place> places(const Tree& tree) {
+  std::map<std::string, Place> out{{"/", {kRootNode, "/"}}};
+  std::map<NodeId, std::string> first;
+  collect(tree, kRootNode, "", &first, &out);
+  return out;
+}
+
+std::string content_difference(const std::string& what, const FileData& got, const FileData& expected) {
+  if (got.size() != expected.size())
+    return fmt::format("{}: size {}, expected {}", what, got.size(), expected.size());
+  const uint64_t at = got.first_difference(expected);
+  std::byte a{}, b{};
+  got.read(at, {&a, 1});
+  expected.read(at, {&b, 1});
+  return fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", what, at, static_cast<unsigned>(a),
+                     static_cast<unsigned>(b));
+}
+
+// The difference between two nodes that have the same path, link counts aside; empty if there is none.
+std::string node_difference(const std::string& path, const Tree& got_tree, const Place& got_place,
+                            const Tree& expected_tree, const Place& expected_place) {
+  const Tree::Node& got = got_tree.node(got_place.node);
+  const Tree::Node& expected = expected_tree.node(expected_place.node);
+  if (got.type != expected.type)
+    return fmt::format("{}: a {}, expected a {}", path, word(got.type), word(expected.type));
+  const std::string what = fmt::format("{} {}", word(got.type), path);
+  if (got.type == FileType::kSymlink && !(got.data == expected.data)) {
+    return fmt::format("{}: leads to '{}', expected '{}'", what, got.data.text(), expected.data.text());
+  }
+  if (!(got.data == expected.data)) return content_difference(what, got.data, expected.data);
+  if (got_place.first != expected_place.first) {
+    if (got_place.first == path)
+      return fmt::format("{}: a file of its own, expected {}", what, expected_place.first);
+    if (expected_place.first == path)
+      return fmt::format("{}: is {}, expected a file of its own", what, got_place.first);
+    return fmt::format("{}: is {}, expected {}", what, got_place.first, expected_place.first);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string first_difference(const Tree& got, const Tree& expected) {
+  if (got == expected) return {};
+  const std::map<std::string, Place> all_got = places(got), all_expected = places(expected);
+  auto g = all_got.begin();
+  auto e = all_expected.begin();
+  std::string links;  // a link count is told only where nothing else explains it
+  while (g != all_got.end() || e != all_expected.end()) {
+    if (e == all_expected.end() || (g != all_got.end() && g->first < e->first)) {
+      return fmt::format("{} {}: not expected", word(got.node(g->second.node).type), g->first);
+    }
+    if (g == all_got.end() || e->first < g->first) {
+      return fmt::format("{} {}: missing", word(expected.node(e->second.node).type), e->first);
+    }
+    const std::string difference = node_difference(g->first, got, g->second, expected, e->second);
+    if (!difference.empty()) return difference;
+    const Tree::Node &a = got.node(g->second.node), &b = expected.node(e->second.node);
+    if (links.empty() && a.links != b.links) {
+      links = fmt::format("{} {}: links {}, expected {}", word(a.type), g->first, a.links, b.links);
+    }
+    ++g, ++e;
+  }
+  SISYFS_ASSERT(!links.empty(), "trees with different digests differ somewhere");
+  return links;
+}
+
+std::string listing(const Tree& tree) {
+  const std::map<std::string, Place> all = places(tree);
+  size_t width = 8;
+  for (const auto& [path, place] : all) width = std::max(width, path.size());
+  std::string out;
+  for (const auto& [path, place] : all) {
+    const Tree::Node& node = tree.node(place.node);
+    std::string line;
+    if (node.type == FileType::kDirectory) {
+      line = fmt::format("dir  {}", path);
+    } else if (place.first != path) {
+      line = fmt::format("file {:{}}  is {}", path, width, place.first);
+    } else if (node.type == FileType::kSymlink) {
+      line = fmt::format("link {:{}}  -> {}", path, width, node.data.text());
+    } else {
+      line = fmt::format("file {:{}}  {} byte{}, {:08x}", path, width, node.data.size(),
+                         node.data.size() == 1 ? "" : "s", static_cast<uint32_t>(node.data.digest().lo));
+    }
+    if (node.type != FileType::kDirectory && node.links != node.names)
+      line += fmt::format(", {} links", node.links);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,25 @@
+// Trees as text, for reports and tests only: nothing here is fast.
+#pragma once
+
+#include <string>
+
+#include "tree/tree.h"
+
+namespace sisyfs {
+
+// What is wrong with `got`, in the order of paths, as one line: "file /b: size 2, expected 1". Empty if
+// the trees are equal.
+std::string first_difference(const Tree& got, const Tree& expected);
+
+// One line for each path, in order:
+//
+//   dir  /
+//   file /a        3 bytes, 9c1f03a2
+//   file /b        is /a
+//   dir  /d
+//   link /d/l      -> ../a
+//
+// The eight digits stand for the data. A link count other than the number of names is told.
+std::string listing(const Tree& tree);
+
+}  // namespace sisyfs

@@ -1,0 +1,66 @@
+// The ops of a workload that must fail: each kind is tried on every path of interest, and what the
+// reference model refuses is kept with the errno that it gave.
+#include <algorithm>
+
+#include "workload/workload.h"
+
+namespace sisyfs {
+
+// What is there; a name that is free, in each directory; a name below something that is not there; a
+// name below each file. A system without directories knows no root to name and no deeper paths.
+void Workload::find_paths(const Tree& tree) {
+  paths_.clear();
+  const bool flat = !has(OpKind::kMkdir);
+  auto add = [&](const Path& path, uint32_t depth) {
+    if (depth <= bounds_.max_depth) paths_.push_back(path);
+  };
+  for (const Place& p : places_) {
+    if (p.depth > 0 || !flat) add(p.path, p.depth);
+    if (p.type == FileType::kFile && p.path.has_room_for(bounds_.names.front())) {
+      add(p.path.child(bounds_.names.front()), p.depth + 1);
+    }
+    if (p.type != FileType::kDirectory) continue;
+    each_new_path(tree, p, [&](const Path& path) {
+      add(path, p.depth + 1);
+      if (path.has_room_for(bounds_.names.front())) add(path.child(bounds_.names.front()), p.depth + 2);
+    });
+  }
+}
+
+void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
+  find_paths(tree);
+  Tree scratch = tree;
+  auto attempt = [&](const Op& op) {
+    const int error = apply(op, scratch).error;
+    if (error == 0) {
+      scratch = tree;
+    } else {
+      out->push_back({op, error});
+    }
+  };
+  auto each_path = [&](OpKind kind, auto make) {
+    if (!has(kind)) return;
+    for (const Path& path : paths_) attempt(make(path));
+  };
+  auto plain = [&](OpKind kind) { each_path(kind, [&](const Path& path) { return Op::of(kind, path); }); };
+  auto each_pair = [&](OpKind kind) {
+    if (!has(kind)) return;
+    for (const Path& from : paths_) {
+      for (const Path& to : paths_) attempt(Op::of(kind, from, to));
+    }
+  };
+  const uint32_t length = bounds_.write_sizes.empty() ? 1 : bounds_.write_sizes.front();
+
+  for (OpKind kind : {OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir}) plain(kind);
+  each_pair(OpKind::kRename);
+  each_pair(OpKind::kLink);
+  each_path(OpKind::kSymlink,
+            [&](const Path& path) { return Op::of(OpKind::kSymlink, path, Path(bounds_.names.front())); });
+  each_path(OpKind::kWrite, [&](const Path& path) { return Op::write(path, 0, length); });
+  each_path(OpKind::kAppend, [&](const Path& path) { return Op::append(path, length); });
+  each_path(OpKind::kTruncate, [&](const Path& path) { return Op::truncate(path, 0); });
+  each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });
+  for (OpKind kind : {OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,114 @@
+#include "workload/op.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+namespace sisyfs {
+namespace {
+
+// Most writes are small: those need no memory of their own.
+class Buffer {
+ public:
+  explicit Buffer(size_t size) : size_(size) {
+    if (size > small_.size()) large_.resize(size);
+  }
+  std::span<std::byte> span() { return {size_ > small_.size() ? large_.data() : small_.data(), size_}; }
+
+ private:
+  size_t size_;
+  std::array<std::byte, 4096> small_;
+  std::vector<std::byte> large_;
+};
+
+OpResult write_at(const Op& op, uint64_t offset, Tree& tree) {
+  Buffer buffer(op.length);
+  fill_data(op, offset, buffer.span());
+  const int error = tree.write(op.path, offset, buffer.span());
+  return error ? OpResult::of(error) : OpResult{0, op.length, {}};
+}
+
+OpResult append(const Op& op, Tree& tree) {
+  Stat stat;
+  if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
+  return write_at(op, stat.size, tree);
+}
+
+OpResult read(const Op& op, const Tree& tree) {
+  Stat stat;
+  if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
+  const uint64_t left = stat.size > op.offset ? stat.size - op.offset : 0;
+  Buffer buffer(std::min<uint64_t>(op.length, left));
+  size_t count = 0;
+  if (const int error = tree.read(op.path, op.offset, buffer.span(), &count)) return OpResult::of(error);
+  return OpResult::read(buffer.span().first(count));
+}
+
+OpResult readdir(const Op& op, const Tree& tree) {
+  std::span<const Tree::Entry> entries;
+  if (const int error = tree.readdir(op.path, &entries)) return OpResult::of(error);
+  OpResult result;
+  for (const Tree::Entry& e : entries) result.add_name(e.name);
+  return result;
+}
+
+OpResult stat(const Op& op, const Tree& tree, bool size) {
+  Stat stat;
+  if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
+  return {0, size ? stat.size : 0, {}};
+}
+
+}  // namespace
+
+void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
+  const std::string_view path = op.path;
+  const uint64_t file = XXH3_64bits(path.data(), path.size());
+  uint64_t word = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t at = offset + i;
+    if (i == 0 || at % 8 == 0) word = mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file);
+    const uint64_t moved = ((word >> (at % 8 * 8)) & 0xff) + op.version;
+    out[i] = static_cast<std::byte>((moved < 255 ? moved : moved - 255) + 1);
+  }
+}
+
+OpResult apply(const Op& op, Tree& tree) {
+  switch (op.kind) {
+    case OpKind::kCreate:
+      return OpResult::of(tree.create(op.path));
+    case OpKind::kMkdir:
+      return OpResult::of(tree.mkdir(op.path));
+    case OpKind::kUnlink:
+      return OpResult::of(tree.unlink(op.path));
+    case OpKind::kRmdir:
+      return OpResult::of(tree.rmdir(op.path));
+    case OpKind::kRename:
+      return OpResult::of(tree.rename(op.path, op.other));
+    case OpKind::kLink:
+      return OpResult::of(tree.link(op.path, op.other));
+    case OpKind::kSymlink:
+      return OpResult::of(tree.symlink(op.other, op.path));
+    case OpKind::kWrite:
+      return write_at(op, op.offset, tree);
+    case OpKind::kAppend:
+      return append(op, tree);
+    case OpKind::kTruncate:
+      return OpResult::of(tree.truncate(op.path, op.offset));
+    case OpKind::kRead:
+      return read(op, tree);
+    case OpKind::kReaddir:
+      return readdir(op, tree);
+    case OpKind::kStat:
+      return stat(op, tree, true);
+    case OpKind::kFsync:
+    case OpKind::kFdatasync:
+      return stat(op, tree, false);
+    case OpKind::kSync:
+    case OpKind::kRemount:
+      return {};
+  }
+  return OpResult::of(ENOSYS);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,130 @@
+// Op: one call into a file system, as a value.
+//
+// Small, trivially copyable, and complete: an op and the tree it is applied to say all that the call does,
+// down to the bytes that it writes. Its text form is one line of a trace.
+//
+//   Op op = Op::write(Path("/a"), 0, 4096);
+//   OpResult expected = apply(op, tree);     // on the reference model
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "tree/tree.h"
+#include "workload/path.h"
+
+namespace sisyfs {
+
+enum class OpKind : uint8_t {
+  kCreate,     // PATH: open with O_CREAT | O_EXCL, and close
+  kMkdir,      // PATH
+  kUnlink,     // PATH
+  kRmdir,      // PATH
+  kRename,     // PATH OTHER
+  kLink,       // PATH OTHER: a second name for the file PATH
+  kSymlink,    // OTHER PATH: a symbolic link PATH to OTHER
+  kWrite,      // PATH OFFSET LENGTH [vVERSION]
+  kAppend,     // PATH LENGTH [vVERSION]: write at the end
+  kTruncate,   // PATH SIZE
+  kRead,       // PATH OFFSET LENGTH
+  kReaddir,    // PATH
+  kStat,       // PATH
+  kFsync,      // PATH
+  kFdatasync,  // PATH
+  kSync,       //
+  kRemount,    // unmount and mount
+};
+inline constexpr size_t kOpKinds = 17;
+
+// "create", "mkdir", ...
+const char* op_name(OpKind kind);
+
+// A set of kinds.
+class OpSet {
+ public:
+  constexpr OpSet() = default;
+  template <class... Kinds>
+  constexpr explicit OpSet(Kinds... kinds)
+      : bits_(((uint32_t{1} << static_cast<uint32_t>(kinds)) | ... | 0)) {}
+  static constexpr OpSet all() { return OpSet(Bits{(uint32_t{1} << kOpKinds) - 1}); }
+
+  constexpr bool has(OpKind kind) const { return (bits_ >> static_cast<uint32_t>(kind)) & 1; }
+  friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ | b.bits_}); }
+  friend constexpr OpSet operator&(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ & b.bits_}); }
+  friend constexpr OpSet operator-(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ & ~b.bits_}); }
+  friend constexpr bool operator==(OpSet, OpSet) = default;
+
+ private:
+  struct Bits {
+    uint32_t value;
+  };
+  constexpr explicit OpSet(Bits bits) : bits_(bits.value) {}
+  uint32_t bits_ = 0;
+};
+
+struct Op {
+  OpKind kind = OpKind::kSync;
+  uint8_t version = 0;  // of written data, below kVersions
+  uint32_t length = 0;  // in bytes
+  uint64_t offset = 0;  // in bytes; of truncate: the new size
+  Path path;
+  Path other;
+
+  static Op of(OpKind kind, const Path& path = {}, const Path& other = {}) {
+    return {kind, 0, 0, 0, path, other};
+  }
+  static Op write(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
+    return {OpKind::kWrite, version, length, offset, path, {}};
+  }
+  static Op append(const Path& path, uint32_t length, uint8_t version = 0) {
+    return {OpKind::kAppend, version, length, 0, path, {}};
+  }
+  static Op truncate(const Path& path, uint64_t size) { return {OpKind::kTruncate, 0, 0, size, path, {}}; }
+  static Op read(const Path& path, uint64_t offset, uint32_t length) {
+    return {OpKind::kRead, 0, length, offset, path, {}};
+  }
+
+  friend bool operator==(const Op&, const Op&) = default;
+};
+static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
+
+// What a call answered.
+struct OpResult {
+  int error = 0;       // 0 or an errno; with an errno the rest is zero
+  uint64_t value = 0;  // write, append, read: bytes; readdir: entries; stat: size; otherwise 0
+  Digest data;         // read: of the bytes; readdir: of the names, in any order; otherwise zero
+
+  // No more than an errno, or success where that is 0.
+  static OpResult of(int error) { return {error, 0, {}}; }
+  static OpResult read(std::span<const std::byte> bytes) { return {0, bytes.size(), digest_of(bytes)}; }
+  // Adds one name of a directory.
+  void add_name(std::string_view name) { ++value, data += digest_of(name.data(), name.size()); }
+
+  friend bool operator==(const OpResult&, const OpResult&) = default;
+};
+
+// The bytes that a write or append puts at `offset` of its file: a hash of the op's path and the offset,
+// moved on by the version. Never zero, so that written bytes are told from holes; and two versions below
+// kVersions differ in every byte.
+inline constexpr uint32_t kVersions = 255;
+void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
+
+// Performs the op on the reference model. One that fails changes nothing. sync and remount always
+// succeed; fsync and fdatasync change nothing and fail where the path cannot be opened.
+OpResult apply(const Op& op, Tree& tree);
+
+// "rename /a /b", as the comments above have it.
+std::string to_text(const Op& op);
+// The opposite. An error says what is wrong and in which column: "unknown op 'renam' in column 1".
+Result<Op> parse_op(std::string_view line);
+
+// "ENOENT"; "0" for 0.
+std::string errno_text(int error);
+
+}  // namespace sisyfs

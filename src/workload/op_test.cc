@@ -1,0 +1,116 @@
+#include "workload/op.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace sisyfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(std::string_view line) {
+  const Result<Op> op = parse_op(line);
+  return op ? "(parsed)" : op.error().message;
+}
+
+TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
+  const char* const kLines[] = {
+      "create /a",       "mkdir /d",       "unlink /d/a",
+      "rmdir /d",        "rename /a /d/b", "link /a /b",
+      "symlink ../a /d", "write /a 0 1",   "write /a 4096 512 v3",
+      "append /a 1",     "append /a 2 v1", "truncate /a 7",
+      "read /a 0 4096",  "readdir /",      "stat /a",
+      "fsync /",         "fdatasync /a",   "sync",
+      "remount",
+  };
+  OpSet seen;
+  for (const char* line : kLines) {
+    const Result<Op> op = parse_op(line);
+    ASSERT_TRUE(op) << line << ": " << op.error().message;
+    EXPECT_EQ(to_text(*op), line);
+    seen = seen | OpSet(op->kind);
+  }
+  EXPECT_EQ(seen, OpSet::all());
+}
+
+TEST(OpTextTest, FieldsGoWhereTheyBelong) {
+  EXPECT_EQ(*parse_op("  rename   /a\t/b "), Op::of(OpKind::kRename, Path("/a"), Path("/b")));
+  EXPECT_EQ(*parse_op("symlink x /l"), Op::of(OpKind::kSymlink, Path("/l"), Path("x")));
+  EXPECT_EQ(*parse_op("write /a 5 7 v2"), Op::write(Path("/a"), 5, 7, 2));
+  EXPECT_EQ(*parse_op("truncate /a 9"), Op::truncate(Path("/a"), 9));
+}
+
+TEST(OpTextTest, ErrorsSayWhatIsWrongAndWhere) {
+  EXPECT_EQ(error_of(""), "an op is missing; e.g. 'create /a'");
+  EXPECT_THAT(error_of("renam /a /b"), HasSubstr("unknown op 'renam' in column 1; ops are create, mkdir, "));
+  EXPECT_EQ(error_of("rename /a"), "'rename' wants a second path in column 10");
+  EXPECT_EQ(error_of("create"), "'create' wants a path in column 7");
+  EXPECT_EQ(error_of("write /a 1"), "'write' wants a length in column 11");
+  EXPECT_EQ(error_of("truncate /a"), "'truncate' wants a size in column 12");
+  EXPECT_EQ(error_of("create a"), "'a' in column 8 is not an absolute path");
+  EXPECT_EQ(error_of("create /a/"), "'/a/' in column 8 has an empty, '.' or '..' component");
+  EXPECT_EQ(error_of("create /a/../b"), "'/a/../b' in column 8 has an empty, '.' or '..' component");
+  EXPECT_EQ(error_of("create /a\x01"), "'/a\x01' in column 8 has a control character");
+  EXPECT_EQ(error_of("create /" + std::string(47, 'a')),
+            "'/" + std::string(47, 'a') + "' in column 8 is longer than 47 characters");
+  EXPECT_EQ(error_of("append /a x"), "'x' in column 11 is not a whole number");
+  EXPECT_EQ(error_of("append /a -1"), "'-1' in column 11 is not a whole number");
+  EXPECT_EQ(error_of("append /a 4294967296"), "'4294967296' in column 11 is more than 4294967295");
+  EXPECT_EQ(error_of("append /a 99999999999999999999"),
+            "'99999999999999999999' in column 11 is more than 4294967295");
+  EXPECT_EQ(error_of("append /a 1 1"), "'1' in column 13 is not a version such as v1");
+  EXPECT_EQ(error_of("append /a 1 v255"), "'v255' in column 13 is more than 254");
+  EXPECT_EQ(error_of("sync now"), "'now' in column 6 is one word too many for 'sync'");
+}
+
+TEST(OpDataTest, DependsOnPathOffsetAndVersionOnly) {
+  auto data = [](const char* path, uint64_t offset, size_t size, uint8_t version) {
+    std::vector<std::byte> out(size);
+    fill_data(Op::write(Path(path), 0, 0, version), offset, out);
+    return out;
+  };
+  const auto whole = data("/a", 0, 64, 0);
+  const auto part = data("/a", 13, 20, 0);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 13)) << "however the write is cut";
+  EXPECT_NE(whole, data("/b", 0, 64, 0));
+  EXPECT_NE(data("/a", 0, 8, 0), data("/a", 8, 8, 0));
+  const auto next = data("/a", 0, 64, 1);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NE(whole[i], std::byte{0}) << "not told from a hole";
+    EXPECT_NE(whole[i], next[i]) << "an overwrite that cannot be seen";
+  }
+}
+
+TEST(OpApplyTest, AnswersWhatTheTreeAnswers) {
+  Tree tree;
+  EXPECT_EQ(apply(*parse_op("create /a"), tree), OpResult{});
+  EXPECT_EQ(apply(*parse_op("create /a"), tree), OpResult::of(EEXIST));
+  EXPECT_EQ(apply(*parse_op("append /a 3"), tree), (OpResult{0, 3, {}}));
+  EXPECT_EQ(apply(*parse_op("append /a 5000"), tree), (OpResult{0, 5000, {}}));
+  EXPECT_EQ(apply(*parse_op("stat /a"), tree), (OpResult{0, 5003, {}}));
+  std::vector<std::byte> bytes(2);
+  fill_data(Op::append(Path("/a"), 3), 1, bytes);
+  EXPECT_EQ(apply(*parse_op("read /a 1 2"), tree), OpResult::read(bytes));
+  EXPECT_EQ(apply(*parse_op("read /a 5003 2"), tree), OpResult::read({}));
+  EXPECT_EQ(apply(*parse_op("read / 0 1"), tree), OpResult::of(EISDIR));
+  EXPECT_EQ(apply(*parse_op("append / 1"), tree), OpResult::of(EISDIR));
+  EXPECT_EQ(apply(*parse_op("fsync /b"), tree), OpResult::of(ENOENT));
+  EXPECT_EQ(apply(*parse_op("fsync /"), tree), OpResult{});
+  EXPECT_EQ(apply(*parse_op("readdir /a"), tree), OpResult::of(ENOTDIR));
+  EXPECT_EQ(apply(*parse_op("mkdir /b"), tree), OpResult{});
+  OpResult names;
+  names.add_name("b");
+  names.add_name("a");
+  EXPECT_EQ(apply(*parse_op("readdir /"), tree), names) << "in any order";
+}
+
+TEST(OpTest, ErrnosHaveTheirNames) {
+  EXPECT_EQ(errno_text(ENOENT), "ENOENT");
+  EXPECT_EQ(errno_text(0), "0");
+  EXPECT_EQ(errno_text(99999), "errno 99999");
+}
+
+}  // namespace
+}  // namespace sisyfs

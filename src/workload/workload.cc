@@ -1,0 +1,229 @@
+#include "workload/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sisyfs {
+namespace {
+
+template <class T>
+Status check_pool(const char* what, const std::vector<T>& pool) {
+  if (std::set<T>(pool.begin(), pool.end()).size() == pool.size()) return {};
+  return bad_input(fmt::format("the pool of {} holds one twice", what));
+}
+
+Status check_names(const Bounds& bounds) {
+  if (bounds.names.empty()) return bad_input("the pool of names is empty");
+  size_t longest = 0;
+  for (const std::string& name : bounds.names) {
+    const bool fits = !name.empty() && Path::holds(name) && name.find('/') == std::string::npos;
+    if (!fits || name == "." || name == "..") return bad_input(fmt::format("'{}' cannot be a name", name));
+    longest = std::max(longest, name.size());
+  }
+  if (bounds.max_depth == 0) return bad_input("max-depth 0 leaves no room for a file; it starts at 1");
+  if (bounds.max_depth > Path::kCapacity || bounds.max_depth * (longest + 1) > Path::kCapacity) {
+    return bad_input(fmt::format("{} names of {} characters make paths longer than {} characters",
+                                 bounds.max_depth, longest, Path::kCapacity));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Workload> Workload::make(Bounds bounds) {
+  if (const Status names = check_names(bounds); !names) return names.error();
+  if (bounds.versions == 0 || bounds.versions > kVersions) {
+    return bad_input(fmt::format("versions {} is not in 1..{}", bounds.versions, kVersions));
+  }
+  if (bounds.max_links == 0) return bad_input("max-links 0 leaves no name for a file; it starts at 1");
+  if (bounds.max_file_size > FileData::kMaxSize)
+    return bad_input("the largest file is larger than a file can be");
+  for (const Status& pool : {check_pool("names", bounds.names), check_pool("write sizes", bounds.write_sizes),
+                             check_pool("write offsets", bounds.write_offsets),
+                             check_pool("truncate sizes", bounds.truncate_sizes)}) {
+    if (!pool) return pool.error();
+  }
+  for (uint32_t size : bounds.write_sizes) {
+    if (size == 0) return bad_input("a write of 0 bytes does nothing; sizes start at 1");
+  }
+  return Workload(std::move(bounds));
+}
+
+void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
+  out->clear();
+  find_places(tree);
+  add_new(tree, OpKind::kCreate, out);
+  add_new(tree, OpKind::kMkdir, out);
+  add_removals(tree, out);
+  add_renames(tree, out);
+  add_links(tree, out);
+  add_new(tree, OpKind::kSymlink, out);
+  add_writes(tree, out);
+  add_looks(tree, out);
+  add_syncs(out);
+  if (bounds_.impossible) add_impossible(tree, out);
+}
+
+void Workload::find_places(const Tree& tree) {
+  seen_.assign(tree.node_limit(), 0);
+  places_.clear();
+  places_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, 0, 0, 0});
+  find_places_in(tree, 0);
+}
+
+void Workload::find_places_in(const Tree& tree, size_t directory) {
+  const Place here = places_[directory];
+  uint32_t deepest = here.depth;
+  for (const Tree::Entry& e : tree.node(here.node).entries) {
+    if (!Path::holds(e.name) || !here.path.has_room_for(e.name)) continue;
+    const FileType type = tree.node(e.node).type;
+    uint8_t& seen = seen_[static_cast<uint32_t>(e.node)];
+    const size_t at = places_.size();
+    places_.push_back({here.path.child(e.name), e.node, here.node, type, seen == 0, here.depth + 1,
+                       here.depth + 1, at + 1});
+    seen = 1;
+    if (type == FileType::kDirectory) find_places_in(tree, at);
+    deepest = std::max(deepest, places_[at].deepest);
+  }
+  places_[directory].deepest = deepest;
+  places_[directory].end = places_.size();
+}
+
+void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out) {
+  if (!has(kind)) return;
+  if (kind == OpKind::kCreate && tree.count(FileType::kFile) >= bounds_.max_files) return;
+  if (kind == OpKind::kMkdir && tree.count(FileType::kDirectory) - 1 >= bounds_.max_dirs) return;
+  if (kind == OpKind::kSymlink && tree.count(FileType::kSymlink) >= bounds_.max_symlinks) return;
+  const Path target = kind == OpKind::kSymlink ? Path(bounds_.names.front()) : Path();
+  for (const Place& directory : places_) {
+    if (directory.type != FileType::kDirectory) continue;
+    each_new_path(tree, directory, [&](const Path& path) { out->push_back({Op::of(kind, path, target)}); });
+  }
+}
+
+void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
+  if (has(OpKind::kUnlink)) {
+    for (const Place& p : places_) {
+      if (p.type != FileType::kDirectory) out->push_back({Op::of(OpKind::kUnlink, p.path)});
+    }
+  }
+  if (has(OpKind::kRmdir)) {
+    for (const Place& p : places_) {
+      if (p.type != FileType::kDirectory || p.depth == 0 || !tree.node(p.node).entries.empty()) continue;
+      out->push_back({Op::of(OpKind::kRmdir, p.path)});
+    }
+  }
+}
+
+void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
+  if (!has(OpKind::kRename)) return;
+  for (size_t s = 1; s < places_.size(); ++s) {
+    const Place& source = places_[s];
+    const bool directory = source.type == FileType::kDirectory;
+    const uint32_t height = source.deepest - source.depth;
+    for (size_t t = 0; t < places_.size(); ++t) {
+      const Place& into = places_[t];
+      const bool own_subtree = t >= s && t < source.end;
+      if (into.type != FileType::kDirectory || own_subtree || into.depth + 1 + height > bounds_.max_depth)
+        continue;
+      each_new_path(tree, into,
+                    [&](const Path& path) { out->push_back({Op::of(OpKind::kRename, source.path, path)}); });
+      for (size_t r = t + 1; r < into.end; r = places_[r].end) {
+        const Place& replaced = places_[r];
+        if (r == s || (replaced.type == FileType::kDirectory) != directory) continue;
+        if (directory && !tree.node(replaced.node).entries.empty()) continue;
+        out->push_back({Op::of(OpKind::kRename, source.path, replaced.path)});
+      }
+    }
+  }
+}
+
+void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
+  if (!has(OpKind::kLink)) return;
+  for (const Place& file : places_) {
+    if (file.type != FileType::kFile || !file.first || tree.node(file.node).names >= bounds_.max_links)
+      continue;
+    for (const Place& directory : places_) {
+      if (directory.type != FileType::kDirectory) continue;
+      each_new_path(tree, directory,
+                    [&](const Path& path) { out->push_back({Op::of(OpKind::kLink, file.path, path)}); });
+    }
+  }
+}
+
+void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
+  const uint64_t limit = bounds_.max_file_size;
+  auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
+  auto each_file = [&](OpKind kind, auto use) {
+    if (!has(kind)) return;
+    for (const Place& p : places_) {
+      if (p.type == FileType::kFile && p.first) use(p.path, tree.node(p.node).data);
+    }
+  };
+  // An overwrite takes the version behind the one that is there, so that it always changes something.
+  auto next_version = [&](Op op, const FileData& data) {
+    std::byte now{}, then{};
+    if (data.read(op.offset, {&now, 1}) == 0) return op;
+    for (uint32_t version = 0; version < bounds_.versions; ++version) {
+      op.version = static_cast<uint8_t>(version);
+      fill_data(op, op.offset, {&then, 1});
+      if (now != then) continue;
+      op.version = static_cast<uint8_t>((version + 1) % bounds_.versions);
+      return op;
+    }
+    op.version = 0;
+    return op;
+  };
+
+  each_file(OpKind::kWrite, [&](const Path& path, const FileData& data) {
+    for (uint64_t offset : bounds_.write_offsets) {
+      if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
+      for (uint32_t size : bounds_.write_sizes) {
+        if (fits(offset, size)) out->push_back({next_version(Op::write(path, offset, size), data)});
+      }
+    }
+  });
+  each_file(OpKind::kAppend, [&](const Path& path, const FileData& data) {
+    for (uint32_t size : bounds_.write_sizes) {
+      if (fits(data.size(), size)) out->push_back({Op::append(path, size)});
+    }
+  });
+  each_file(OpKind::kTruncate, [&](const Path& path, const FileData& data) {
+    for (uint64_t size : bounds_.truncate_sizes) {
+      if (size != data.size() && size <= limit) out->push_back({Op::truncate(path, size)});
+    }
+  });
+}
+
+void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
+  for (const Place& p : places_) {
+    if (!has(OpKind::kRead) || p.type != FileType::kFile || !p.first) continue;
+    const uint64_t size = std::min<uint64_t>(tree.node(p.node).data.size(), UINT32_MAX);
+    out->push_back({Op::read(p.path, 0, static_cast<uint32_t>(std::max<uint64_t>(size, 1)))});
+  }
+  for (const Place& p : places_) {
+    if (has(OpKind::kReaddir) && p.type == FileType::kDirectory)
+      out->push_back({Op::of(OpKind::kReaddir, p.path)});
+  }
+  for (const Place& p : places_) {
+    if (has(OpKind::kStat) && p.type != FileType::kSymlink) out->push_back({Op::of(OpKind::kStat, p.path)});
+  }
+}
+
+void Workload::add_syncs(std::vector<Candidate>* out) {
+  for (const Place& p : places_) {
+    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first)
+      out->push_back({Op::of(OpKind::kFsync, p.path)});
+  }
+  for (const Place& p : places_) {
+    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first) {
+      out->push_back({Op::of(OpKind::kFdatasync, p.path)});
+    }
+  }
+  if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
+  if (has(OpKind::kRemount)) out->push_back({Op::of(OpKind::kRemount)});
+}
+
+}  // namespace sisyfs

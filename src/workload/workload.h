@@ -1,0 +1,119 @@
+// Workload: the ops that can be tried from a state.
+//
+// It is made from objects, not from text: from the tree at hand it gives each op that is possible there,
+// once, and no other. A new name is the first of the pool that is free in its directory, so that states
+// which differ only in naming are not made twice; a file with several names is written, read and synced by
+// the first of them. The order depends on nothing but the tree's content and the bounds.
+//
+//   Result<Workload> workload = Workload::make(bounds);
+//   std::vector<Candidate> ops;                     // kept from state to state
+//   workload->from(tree, &ops);
+//   for (const Candidate& c : ops) ...              // c.error is what the system has to answer
+//
+// A workload keeps scratch memory: each thread has its own. No memory is allocated once that and the
+// caller's vector have grown.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tree/tree.h"
+#include "workload/op.h"
+#include "workload/path.h"
+
+namespace sisyfs {
+
+// How far a workload goes. Beyond a bound nothing is generated; what is there already stays.
+struct Bounds {
+  // Which kinds of op. What only looks (read, readdir, stat) and what only waits for the disk (fsync ...)
+  // are off unless asked for.
+  OpSet ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                    OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate);
+  uint32_t max_files = 3;
+  uint32_t max_dirs = 2;  // the root not counted
+  uint32_t max_symlinks = 1;
+  uint32_t max_links = 2;  // names of one file
+  uint32_t max_depth = 2;  // names in a path
+  std::vector<std::string> names = {"a", "b", "c", "d"};
+  // Instead of the first free name, each free name: for systems whose names are not interchangeable.
+  bool fixed_names = false;
+  std::vector<uint32_t> write_sizes = {1};     // in bytes, of write and append
+  std::vector<uint64_t> write_offsets = {0};   // in bytes
+  std::vector<uint64_t> truncate_sizes = {0};  // in bytes
+  uint64_t max_file_size = 4;                  // in bytes
+  uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
+  bool impossible = false;  // also give ops that must fail
+};
+
+struct Candidate {
+  Op op;
+  int error = 0;  // the answer of the reference model: 0, or the errno that an impossible op must get
+};
+
+class Workload {
+ public:
+  // Refuses bounds that make no sense (no names, a name with a slash, paths that would not fit).
+  static Result<Workload> make(Bounds bounds);
+
+  const Bounds& bounds() const { return bounds_; }
+
+  // Replaces `out` by all possible ops, in order of kind and then of paths, and behind them, if the
+  // bounds ask for them, the impossible ones. Names that a Path cannot hold are passed over.
+  void from(const Tree& tree, std::vector<Candidate>* out);
+
+ private:
+  // One name in the tree. Places are in the order of paths, each directory before what it holds.
+  struct Place {
+    Path path;
+    NodeId node;
+    NodeId parent;
+    FileType type;
+    bool first;        // no earlier place leads to the same node
+    uint32_t depth;    // names in the path
+    uint32_t deepest;  // the same for the deepest place below it
+    size_t end;        // the first place that is not below it
+  };
+
+  explicit Workload(Bounds bounds) : bounds_(std::move(bounds)) {}
+
+  void find_places(const Tree& tree);
+  void find_places_in(const Tree& tree, size_t directory);
+  bool has(OpKind kind) const { return bounds_.ops.has(kind); }
+
+  void add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out);
+  void add_removals(const Tree& tree, std::vector<Candidate>* out);
+  void add_renames(const Tree& tree, std::vector<Candidate>* out);
+  void add_links(const Tree& tree, std::vector<Candidate>* out);
+  void add_writes(const Tree& tree, std::vector<Candidate>* out);
+  void add_looks(const Tree& tree, std::vector<Candidate>* out);
+  void add_syncs(std::vector<Candidate>* out);
+  void add_impossible(const Tree& tree, std::vector<Candidate>* out);
+  void find_paths(const Tree& tree);
+
+  // Calls use(path) for each new name that may be given in the directory.
+  template <class Use>
+  void each_new_path(const Tree& tree, const Place& directory, Use use) const;
+
+  Bounds bounds_;
+  std::vector<Place> places_;  // scratch
+  std::vector<uint8_t> seen_;  // scratch: nodes that a place has led to
+  std::vector<Path> paths_;    // scratch: paths to try the impossible on
+};
+
+template <class Use>
+void Workload::each_new_path(const Tree& tree, const Place& directory, Use use) const {
+  if (directory.depth >= bounds_.max_depth) return;
+  const std::vector<Tree::Entry>& entries = tree.node(directory.node).entries;
+  for (const std::string& name : bounds_.names) {
+    const bool taken =
+        std::any_of(entries.begin(), entries.end(), [&](const Tree::Entry& e) { return e.name == name; });
+    if (taken || !directory.path.has_room_for(name)) continue;
+    use(directory.path.child(name));
+    if (!bounds_.fixed_names) return;
+  }
+}
+
+}  // namespace sisyfs
