@@ -177,7 +177,7 @@ Result<SearchOptions> SearchFlags::options() const {
   if (!depth.empty()) {
     const auto n = parse_count("--depth", depth);
     if (!n) return n.error();
-    const uint64_t most = o.order == SearchOrder::kDepthFirst ? 65533 : Bounds::kNoDepth - 1;
+    const uint64_t most = o.order == SearchOrder::kDepthFirst ? 65533 : SearchBounds::kNoDepth - 1;
     if (*n > most)
       return bad_input(
           fmt::format("--depth {} is more than the {} that --search {} can count", *n, most, search));

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {
-  using namespace sisyfs::cli;
+  namespace cli = sisyfs::cli;
   CLI::App app{
       "Sisyfs, a model checker for storage systems: runs every sequence of operations up to a bound,\n"
       "cuts the power at every point, lets the system recover, and judges what came back.",
@@ -14,24 +14,24 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
       "3 stopped before the bound (inconclusive), 4 harness error.");
-  int exit = kClean;
-  add_check(app, exit);
-  add_demo(app, exit);
-  add_replay(app, exit);
-  add_targets(app, exit);
-  add_matrix(app, exit);
-  add_bench(app, exit);
+  int exit = cli::kClean;
+  cli::add_check(app, exit);
+  cli::add_demo(app, exit);
+  cli::add_replay(app, exit);
+  cli::add_targets(app, exit);
+  cli::add_matrix(app, exit);
+  cli::add_bench(app, exit);
   if (argc == 1) {
     fmt::print("{}", app.help());
-    return kUsage;
+    return cli::kUsage;
   }
-  watch_interrupt();
+  cli::watch_interrupt();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs --help' or 'sisyfs check --help'.\n", error.what());
-    return kUsage;
+    return cli::kUsage;
   }
   return exit;
 }

@@ -33,6 +33,7 @@ TEST(PoolTest, MemoryMayBeGivenBackOnAnotherThread) {
   std::thread([&] {
     for (char* memory : taken) pool_give(memory, 40);
     char* again = static_cast<char*>(pool_take(40));
+    EXPECT_NE(again, nullptr);
     again[39] = 1;
     pool_give(again, 40);
   }).join();  // the leak checker of the asan build sees whether the thread's lists were freed

@@ -13,7 +13,7 @@ namespace sisyfs {
 template <bool kByDepth>
 class ExactDedup {
  public:
-  explicit ExactDedup(const Bounds& bounds) : set_(bounds.memory_bytes, kByDepth) {}
+  explicit ExactDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes, kByDepth) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t depth) {
@@ -40,7 +40,7 @@ class ExactDedup {
 
 class BitstateDedup {
  public:
-  explicit BitstateDedup(const Bounds& bounds) : set_(bounds.memory_bytes / 2) {}
+  explicit BitstateDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes / 2) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t) { return set_.insert(d); }
@@ -56,7 +56,7 @@ class BitstateDedup {
 
 class NoDedup {
  public:
-  explicit NoDedup(const Bounds&) {}
+  explicit NoDedup(const SearchBounds&) {}
   bool ok() const { return true; }
   void prefetch(const Digest&) const {}
   Seen insert(const Digest&, uint32_t) { return Seen::kNew; }

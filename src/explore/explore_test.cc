@@ -28,7 +28,7 @@ struct Grid {
   }
 };
 
-SearchOptions with(SearchOrder order, unsigned threads, uint32_t depth = Bounds::kNoDepth) {
+SearchOptions with(SearchOrder order, unsigned threads, uint32_t depth = SearchBounds::kNoDepth) {
   SearchOptions o;
   o.order = order;
   o.threads = threads;

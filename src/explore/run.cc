@@ -8,7 +8,7 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
              const ProgressFn& show, SearchResult& result) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  const Bounds& bounds = team.options().bounds;
+  const SearchBounds& bounds = team.options().bounds;
   auto next_show = start + std::chrono::milliseconds(250);
   auto pause = std::chrono::microseconds(200);
   while (running.load(std::memory_order_acquire) != 0) {

@@ -67,7 +67,7 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
 template <TransitionSystem System>
 SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
   using detail::run_with;
-  const bool bounded = options.bounds.depth != Bounds::kNoDepth;
+  const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
   if (options.order == SearchOrder::kBreadthFirst) {
     if (options.dedup == Dedup::kExact)
       return run_with<BreadthFirst, System, ExactDedup<false>>(system, options, show);

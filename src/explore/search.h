@@ -38,7 +38,7 @@ enum class StopRule : uint8_t {
   kEach,   // once every watched kind was found
 };
 
-struct Bounds {
+struct SearchBounds {
   static constexpr uint32_t kNoDepth = std::numeric_limits<uint32_t>::max();
   uint32_t depth = kNoDepth;                               // transitions from the initial state
   uint64_t states = std::numeric_limits<uint64_t>::max();  // visited states
@@ -49,7 +49,7 @@ struct Bounds {
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
-  Bounds bounds;
+  SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
   uint32_t watched = ~uint32_t{0};  // findings that count, as Outcome::findings

@@ -9,12 +9,9 @@
 #include <span>
 #include <string_view>
 
-namespace sisyfs {
+#include "target/problem.h"
 
-enum class Severity : uint8_t {
-  kRepairable,  // recovery mends it; nothing of the user's is lost
-  kCritical,    // data, names or the system itself are lost
-};
+namespace sisyfs {
 
 enum class FindingKind : uint8_t {
   kDeadBlock,

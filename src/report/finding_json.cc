@@ -100,7 +100,7 @@ Json to_json(const Finding& finding) {
 
 Json to_json(const Setup& setup, const SearchOptions& options, const SearchResult& result,
              std::span<const MarkInfo> marks, const std::vector<Finding>& findings) {
-  const bool bounded = options.bounds.depth != Bounds::kNoDepth;
+  const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
   Json json{{"schema", kRunSchema},
             {"version", SISYFS_VERSION},
             {"target", setup.target},

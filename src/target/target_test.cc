@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "target/registry.h"
-
 namespace sisyfs {
 namespace {
 
@@ -71,41 +69,26 @@ class Flat : public Target {
   Memory memory_;
 };
 
-TargetRegistry registry() {
-  TargetRegistry out;
-  out.add({"flat",
-           "files of whole units",
-           {OptionSpec::integer("files", 1, 4, 2, "number of files")},
-           [](const Options& o) -> Result<std::unique_ptr<Target>> {
-             if (o.integer("files") == 3) return bad_input("three is a crowd");
-             return std::unique_ptr<Target>(
-                 std::make_unique<Flat>(static_cast<uint32_t>(o.integer("files"))));
-           }});
-  out.add({"also", "nothing", {}, {}});
-  return out;
-}
-
 // The whole walk without a disk: all states of a flat system by way of snapshots, held against the tree.
 TEST(TargetTest, FlatTargetIsExhaustedThroughTheInterface) {
-  Result<std::unique_ptr<Target>> target = registry().make("flat", {});
-  ASSERT_TRUE(target);
-  Bounds bounds = bounds_for((*target)->traits(), Bounds{});
+  Flat target(2);
+  Bounds bounds = bounds_for(target.traits(), Bounds{});
   bounds.impossible = true;
   Result<Workload> workload = Workload::make(bounds);
   ASSERT_TRUE(workload) << workload.error().message;
   alignas(std::max_align_t) std::byte unused[sizeof(std::max_align_t)]{};
   Disk& none = reinterpret_cast<Disk&>(unused);  // the flat target never touches it
 
-  std::vector<std::pair<Snapshot, Tree>> states{{(*target)->save(), Tree()}};
+  std::vector<std::pair<Snapshot, Tree>> states{{target.save(), Tree()}};
   std::vector<Candidate> ops;
   for (size_t i = 0; i < states.size(); ++i) {
     workload->from(states[i].second, &ops);
     for (const Candidate& c : ops) {
       Tree expected = states[i].second;
-      (*target)->load(states[i].first, none);
-      ASSERT_EQ((*target)->apply(c.op), apply(c.op, expected)) << to_text(c.op);
-      ASSERT_EQ((*target)->walk().tree, expected) << to_text(c.op);
-      const Snapshot saved = (*target)->save();
+      target.load(states[i].first, none);
+      ASSERT_EQ(target.apply(c.op), apply(c.op, expected)) << to_text(c.op);
+      ASSERT_EQ(target.walk().tree, expected) << to_text(c.op);
+      const Snapshot saved = target.save();
       const bool seen = std::any_of(states.begin(), states.end(), [&](const auto& s) {
         EXPECT_EQ(s.first.digest() == saved.digest(), s.second == expected);
         return s.second == expected;
@@ -143,15 +126,6 @@ TEST(BoundsForTest, LeavesAloneWhatTheTargetDoesNotLimit) {
   EXPECT_EQ(bounds.names, wanted.names);
   EXPECT_EQ(bounds.max_file_size, wanted.max_file_size);
   EXPECT_FALSE(bounds.fixed_names);
-}
-
-TEST(RegistryTest, ErrorsNameWhatThereIs) {
-  const TargetRegistry targets = registry();
-  EXPECT_EQ(targets.make("falt", {}).error().message, "unknown target 'falt'; targets are also, flat");
-  EXPECT_EQ(targets.make("flat", {"files=5"}).error().message,
-            "option 'files': '5' is not allowed; it takes 1..4");
-  EXPECT_EQ(targets.make("flat", {"files=3"}).error().message, "three is a crowd");
-  EXPECT_EQ((*targets.find("flat"))->summary, "files of whole units");
 }
 
 TEST(RepairReportTest, RepairedIsSoundButNotClean) {
