@@ -130,14 +130,18 @@ TEST_P(WrongCell, FindsTheSameAtTheSameDepthOnTwoThreads) {
 }
 
 constexpr Model L = Model::kLink, X = Model::kIndex;
-INSTANTIATE_TEST_SUITE_P(
-    Matrix, CleanCell,
-    testing::Values(Cell{L, true, true, 1, 0, 0, 0, 0}, Cell{L, false, true, 1, 0, 0, 0, 0},
-                    Cell{L, false, true, 2, 0, 0, 0, 0}, Cell{L, false, false, 1, 0, 0, 0, 0},
-                    Cell{L, false, false, 2, 0, 0, 0, 0}, Cell{X, true, true, 1, 0, 0, 0, 0},
-                    Cell{X, false, true, 1, 0, 0, 0, 0}, Cell{X, false, true, 2, 0, 0, 0, 0},
-                    Cell{X, false, false, 1, 0, 0, 0, 0}, Cell{X, false, false, 2, 0, 0, 0, 0}),
-    testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Matrix, CleanCell,
+                         testing::Values(Cell{L, true, true, 1, 7801, 18629, 9448, 22719},
+                                         Cell{L, false, true, 1, 7801, 18629, 9448, 22719},
+                                         Cell{L, false, true, 2, 1067137, 3651273, 783980, 2706816},
+                                         Cell{L, false, false, 1, 16921, 41765, 20693, 51334},
+                                         Cell{L, false, false, 2, 596601, 2103889, 420027, 1502771},
+                                         Cell{X, true, true, 1, 7609, 18197, 3100, 7527},
+                                         Cell{X, false, true, 1, 7609, 18197, 3112, 7551},
+                                         Cell{X, false, true, 2, 981985, 3374025, 251961, 875679},
+                                         Cell{X, false, false, 1, 16753, 41381, 6917, 17254},
+                                         Cell{X, false, false, 2, 536937, 1903825, 142600, 510282}),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(
     Matrix, WrongCell,
     testing::Values(Cell{L, true, false, 1, 0, 0, 0, 0}, Cell{L, true, false, 2, 0, 0, 0, 0},
