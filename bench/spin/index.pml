@@ -21,9 +21,9 @@
 
 /* What a task remembers: b and i of a create or append; or the entries of the
  * inode that it deletes, from bit 0, and those of the indirect block, from bit 12. */
-#define NEW_BLOCK(task) NIBBLE(now.s.task[task].memory, 0)
-#define NEW_INDIRECT(task) NIBBLE(now.s.task[task].memory, 1)
-#define OLD_INDIRECT(task) NIBBLE(now.s.task[task].memory, 2)
+#define NEW_BLOCK(task) NIBBLE(TASK_STATE(task).memory, 0)
+#define NEW_INDIRECT(task) NIBBLE(TASK_STATE(task).memory, 1)
+#define OLD_INDIRECT(task) NIBBLE(TASK_STATE(task).memory, 2)
 
 c_decl {
 typedef u16 Inode;
@@ -50,23 +50,18 @@ static inline u32 with_nibble(u32 word, int i, u32 value) {
 	return (word & ~(15u << 4 * i)) | value << 4 * i;
 }
 
-System empty_system(void) {
-	System system;
-	memset(&system, 0xFF, sizeof system);
-	memset(system.task, 0, sizeof system.task);
-	system.mem.table = 0;
-	system.disk.meta.table = 0;
-#if CACHE
-	system.cache.meta.table = 0;
-#endif
-	return system;
+Medium empty_medium(void) {
+	Medium medium;
+	memset(&medium, 0xFF, sizeof medium);
+	medium.meta.table = 0;
+	return medium;
 }
 
 /* Memory. */
 
 static inline int allocate(void) {
 	int block = first_free();
-	now.s.mem.table |= 1u << block;
+	MEM.table |= 1u << block;
 	return block;
 }
 
@@ -88,16 +83,16 @@ static inline void free_pointers(u32 pointers) {
 	u32 freed = 0;
 	int i;
 	for (i = 0; i < 7; i++) freed |= 1u << NIBBLE(pointers, i);
-	now.s.mem.table &= ~freed;
+	MEM.table &= ~freed;
 }
 
 /* Device. */
 
-static inline void write_inode(int file) { DEVICE.meta.inode[file] = now.s.mem.inode[file]; }
+static inline void write_inode(int file) { DEVICE.meta.inode[file] = MEM.inode[file]; }
 
 /* Enters the new block, logical block number `logical`, in the indirect block. */
 static inline void write_indirect(int task, int logical) {
-	int indirect = logical == 2 ? NEW_INDIRECT(task) : INDIRECT(now.s.mem.inode[file_of(task)]);
+	int indirect = logical == 2 ? NEW_INDIRECT(task) : INDIRECT(MEM.inode[file_of(task)]);
 	if (indirect >= BLOCKS) return;
 	DEVICE.data[indirect] =
 		with_nibble(logical == 2 ? 0xFFFF : DEVICE.data[indirect], logical - 2, NEW_BLOCK(task));
@@ -111,17 +106,17 @@ static inline void write_data(int task, int logical) {
 /* Ops. */
 
 static inline int may_create(int task, int file) {
-	return may_start(task, file) && now.s.mem.inode[file] == ABSENT_INODE && free_count() > 0;
+	return may_start(task, file) && MEM.inode[file] == ABSENT_INODE && free_count() > 0;
 }
 
 static inline int may_append(int task, int file) {
-	int length = LENGTH(now.s.mem.inode[file]);
+	int length = LENGTH(MEM.inode[file]);
 	return may_start(task, file) && length < LONGEST &&
 		(length == 0 || free_count() > (length == 2));
 }
 
 static inline int may_delete(int task, int file) {
-	return may_start(task, file) && now.s.mem.inode[file] != ABSENT_INODE;
+	return may_start(task, file) && MEM.inode[file] != ABSENT_INODE;
 }
 
 static inline int may_verify(int task, int file) {
@@ -130,9 +125,9 @@ static inline int may_verify(int task, int file) {
 
 static inline void create(int task, int file) {
 	int block = allocate();
-	now.s.task[task].memory = block;
+	TASK_STATE(task).memory = block;
 #ifdef ORDER_NAIVE
-	now.s.mem.inode[file] = INODE(0, block);
+	MEM.inode[file] = INODE(0, block);
 	start(task, CREATE, file, WRITE_INODE);
 #else
 	start(task, CREATE, file, WRITE_TABLE);
@@ -140,12 +135,12 @@ static inline void create(int task, int file) {
 }
 
 static inline void append(int task, int file) {
-	Inode inode = now.s.mem.inode[file];
+	Inode inode = MEM.inode[file];
 	int block = LENGTH(inode) == 0 ? ENTRY(inode, 0) : allocate();
 	int indirect = LENGTH(inode) == 2 ? allocate() : NONE;
-	now.s.task[task].memory = block | indirect << 4;
+	TASK_STATE(task).memory = block | indirect << 4;
 #ifdef ORDER_NAIVE
-	now.s.mem.inode[file] = longer(inode, block, indirect);
+	MEM.inode[file] = longer(inode, block, indirect);
 	start(task, APPEND, file, WRITE_INODE);
 #else
 	start(task, APPEND, file, WRITE_DATA);
@@ -153,20 +148,20 @@ static inline void append(int task, int file) {
 }
 
 static inline void delete(int task, int file) {
-	u32 pointers = pointers_of(now.s.mem.inode[file]);
-	now.s.mem.inode[file] = ABSENT_INODE;
+	u32 pointers = pointers_of(MEM.inode[file]);
+	MEM.inode[file] = ABSENT_INODE;
 #ifdef ORDER_NAIVE
 	free_pointers(pointers);
 	start(task, DELETE, file, WRITE_TABLE);
 #else
-	now.s.task[task].memory = pointers;
+	TASK_STATE(task).memory = pointers;
 	start(task, DELETE, file, WRITE_INODE);
 #endif
 }
 
 static inline void advance(int task) {
 	int op = op_of(task), file = file_of(task);
-	Inode *inode = &now.s.mem.inode[file];
+	Inode *inode = &MEM.inode[file];
 	int length = LENGTH(*inode);
 	switch (step_of(task)) {
 #ifdef ORDER_NAIVE
@@ -193,7 +188,7 @@ static inline void advance(int task) {
 		go_to(task, length == 0 ? WRITE_INODE : WRITE_TABLE);
 		break;
 	case WRITE_TABLE:
-		if (op == DELETE) free_pointers(now.s.task[task].memory);
+		if (op == DELETE) free_pointers(TASK_STATE(task).memory);
 		write_table();
 		go_to(task, op == DELETE ? FINISH :
 			op == APPEND && length >= 2 ? WRITE_INDIRECT : WRITE_INODE);
@@ -220,7 +215,7 @@ static inline void advance(int task) {
 /* Checks. */
 
 static inline int verify(int file) {
-	u32 inode = now.s.mem.inode[file], table = now.s.mem.table, indirect = FILL;
+	u32 inode = MEM.inode[file], table = MEM.table, indirect = FILL;
 	int length = LENGTH(inode), logical;
 	if (length != ref_of(file)) {
 		finding(M4_CONTENT_ERROR);
@@ -254,7 +249,7 @@ static inline int refer(u32 *referenced, u32 table, int block) {
 }
 
 static inline void check_and_repair(void) {
-	Medium *disk = &now.s.disk;
+	Medium *disk = &DISK;
 	u32 table = disk->meta.table, referenced = 0, trimmed = 0, dead;
 	int file, i;
 	for (file = 0; file < FILES; file++) {

@@ -49,38 +49,37 @@ static inline u64 free_blocks(const Table *table) {
 	return links & links >> 2 & 0x1111111111111111ULL & ALL_LINKS;
 }
 
-System empty_system(void) {
-	System system;
-	memset(&system, 0xFF, sizeof system);
-	memset(system.task, 0, sizeof system.task);
-	return system;
+Medium empty_medium(void) {
+	Medium medium;
+	memset(&medium, 0xFF, sizeof medium);
+	return medium;
 }
 
 /* Memory. */
 
 static inline int allocate(void) {
 	int block = first_free();
-	store_table(&now.s.mem.table, with_link(load_table(&now.s.mem.table), block, LAST_LINK));
+	store_table(&MEM.table, with_link(load_table(&MEM.table), block, LAST_LINK));
 	return block;
 }
 
 static inline void append_link(int file, int block) {
-	u64 links = load_table(&now.s.mem.table);
-	int last = START(now.s.mem.inode[file]);
-	int hops = LENGTH(now.s.mem.inode[file]) - 1;
+	u64 links = load_table(&MEM.table);
+	int last = START(MEM.inode[file]);
+	int hops = LENGTH(MEM.inode[file]) - 1;
 	while (hops-- > 0 && link_of(links, last) < BLOCKS) last = link_of(links, last);
-	if (last < BLOCKS) store_table(&now.s.mem.table, with_link(links, last, block));
+	if (last < BLOCKS) store_table(&MEM.table, with_link(links, last, block));
 }
 
 static inline void free_chain(int block) {
-	u64 links = load_table(&now.s.mem.table);
+	u64 links = load_table(&MEM.table);
 	int left = BLOCKS;
 	while (left-- > 0 && block < BLOCKS && link_of(links, block) != FREE_LINK) {
 		int next = link_of(links, block);
 		links = with_link(links, block, FREE_LINK);
 		block = next;
 	}
-	store_table(&now.s.mem.table, links);
+	store_table(&MEM.table, links);
 }
 
 /* Device. */
@@ -88,22 +87,22 @@ static inline void free_chain(int block) {
 static inline void write_inode(int file) {
 	int first = file & ~1;
 	int count = first + 1 < FILES ? 2 : 1;
-	memcpy(&DEVICE.meta.inode[first], &now.s.mem.inode[first], count);
+	memcpy(&DEVICE.meta.inode[first], &MEM.inode[first], count);
 }
 
 /* Ops. */
 
 static inline int may_create(int task, int file) {
-	return may_start(task, file) && now.s.mem.inode[file] == ABSENT_INODE && free_count() > 0;
+	return may_start(task, file) && MEM.inode[file] == ABSENT_INODE && free_count() > 0;
 }
 
 static inline int may_append(int task, int file) {
-	int length = LENGTH(now.s.mem.inode[file]);
+	int length = LENGTH(MEM.inode[file]);
 	return may_start(task, file) && length < BLOCKS && (length == 0 || free_count() > 0);
 }
 
 static inline int may_delete(int task, int file) {
-	return may_start(task, file) && now.s.mem.inode[file] != ABSENT_INODE;
+	return may_start(task, file) && MEM.inode[file] != ABSENT_INODE;
 }
 
 static inline int may_verify(int task, int file) {
@@ -112,9 +111,9 @@ static inline int may_verify(int task, int file) {
 
 static inline void create(int task, int file) {
 	int block = allocate();
-	now.s.task[task].block = block;
+	TASK_STATE(task).block = block;
 #ifdef ORDER_NAIVE
-	now.s.mem.inode[file] = INODE(0, block);
+	MEM.inode[file] = INODE(0, block);
 	start(task, CREATE, file, WRITE_INODE);
 #else
 	start(task, CREATE, file, WRITE_TABLE);
@@ -122,16 +121,16 @@ static inline void create(int task, int file) {
 }
 
 static inline void append(int task, int file) {
-	Inode inode = now.s.mem.inode[file];
+	Inode inode = MEM.inode[file];
 	if (LENGTH(inode) == 0) {
-		now.s.task[task].block = START(inode);
+		TASK_STATE(task).block = START(inode);
 	} else {
 		int block = allocate();
 		append_link(file, block);
-		now.s.task[task].block = block;
+		TASK_STATE(task).block = block;
 	}
 #ifdef ORDER_NAIVE
-	now.s.mem.inode[file] = inode + 1;
+	MEM.inode[file] = inode + 1;
 	start(task, APPEND, file, WRITE_INODE);
 #else
 	start(task, APPEND, file, WRITE_DATA);
@@ -139,20 +138,20 @@ static inline void append(int task, int file) {
 }
 
 static inline void delete(int task, int file) {
-	int first = START(now.s.mem.inode[file]);
-	now.s.mem.inode[file] = ABSENT_INODE;
+	int first = START(MEM.inode[file]);
+	MEM.inode[file] = ABSENT_INODE;
 #ifdef ORDER_NAIVE
 	free_chain(first);
 	start(task, DELETE, file, WRITE_TABLE);
 #else
-	now.s.task[task].block = first;
+	TASK_STATE(task).block = first;
 	start(task, DELETE, file, WRITE_INODE);
 #endif
 }
 
 static inline void advance(int task) {
-	int op = op_of(task), file = file_of(task), block = now.s.task[task].block;
-	Inode *inode = &now.s.mem.inode[file];
+	int op = op_of(task), file = file_of(task), block = TASK_STATE(task).block;
+	Inode *inode = &MEM.inode[file];
 	switch (step_of(task)) {
 #ifdef ORDER_NAIVE
 	case WRITE_INODE:
@@ -193,8 +192,8 @@ static inline void advance(int task) {
 /* Checks. */
 
 static inline int verify(int file) {
-	Inode inode = now.s.mem.inode[file];
-	u64 links = load_table(&now.s.mem.table);
+	Inode inode = MEM.inode[file];
+	u64 links = load_table(&MEM.table);
 	int length = LENGTH(inode), block = START(inode), logical;
 	if (length != ref_of(file)) {
 		finding(M4_CONTENT_ERROR);
@@ -212,7 +211,7 @@ static inline int verify(int file) {
 }
 
 static inline void check_and_repair(void) {
-	Metadata *meta = &now.s.disk.meta;
+	Metadata *meta = &DISK.meta;
 	u64 links = load_table(&meta->table);
 	u64 repaired = links;
 	u32 referenced = 0;

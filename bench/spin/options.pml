@@ -9,6 +9,8 @@
  *   ORDER_NAIVE    the pointer before what it points to (otherwise: after it)
  *   DEAD_REPORT    a dead block is a finding (otherwise: repaired, counted)
  *   ONE_PROCESS    tasks and environment in one process: a shorter state
+ *   SPLIT          disk, cache, memory and tasks each in the state of a process:
+ *                  the parts that -DCOLLAPSE shares between states
  *
  * Every transition of the definition is one d_step or one expression, and each
  * process is back at the head of its loop after it. The control state is hence

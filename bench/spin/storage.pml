@@ -8,31 +8,97 @@ c_decl {
 typedef struct { Inode inode[FILES]; Table table; } PACKED Metadata;
 typedef struct { Metadata meta; Data data[BLOCKS]; } PACKED Medium;
 typedef struct {
+#ifndef SPLIT
 	Medium disk;
 #if CACHE
 	Medium cache;
 #endif
 	Metadata mem;
-	u8 ref[(FILES + 1) / 2];	/* a length of 4 bits per file */
 	Task task[TASKS];
+#endif
+	u8 ref[(FILES + 1) / 2];	/* a length of 4 bits per file */
 } PACKED System;
 
+Medium empty_medium(void);
+Metadata empty_metadata(void);
 System empty_system(void);
 };
 
 c_state "System s" "Global" "empty_system()"
 
+#ifndef SPLIT
+
+#define DISK now.s.disk
+#define MEM now.s.mem
+#define TASK_STATE(t) now.s.task[t]
 #if CACHE
 #define DEVICE now.s.cache
 #else
-#define DEVICE now.s.disk
+#define DEVICE DISK
+#endif
+
+#else
+
+c_state "Task task" "Local Tester0"
+#if TASKS == 2
+c_state "Task task" "Local Tester1"
+#endif
+c_state "Medium disk" "Local Environment" "empty_medium()"
+c_state "Metadata mem" "Local Memory" "empty_metadata()"
+#if CACHE
+c_state "Medium cache" "Local Cache" "empty_medium()"
+#define DEVICE (((CacheState *) pptr(TASKS + 2))->cache)
+#else
+#define DEVICE DISK
+#endif
+#define DISK (((EnvironmentState *) pptr(TASKS))->disk)
+#define MEM (((MemoryState *) pptr(TASKS + 1))->mem)
+#define TASK_STATE(t) (*task_state(t))
+
 #endif
 
 c_code {
+#ifdef SPLIT
+extern short *proc_offset;	/* of pan, for pptr */
+#if TASKS == 1
+typedef P1 EnvironmentState;
+typedef P2 MemoryState;
+#if CACHE
+typedef P3 CacheState;
+#endif
+static inline Task *task_state(int task) { return &((P0 *) pptr(0))->task; }
+#else
+typedef P2 EnvironmentState;
+typedef P3 MemoryState;
+#if CACHE
+typedef P4 CacheState;
+#endif
+static inline Task *task_state(int task) {
+	return task == 0 ? &((P0 *) pptr(0))->task : &((P1 *) pptr(1))->task;
+}
+#endif
+#endif
+
 extern void (*uerror)(char *);
 extern int upto;
 
 static u64 free_blocks(const Table *table);
+
+Metadata empty_metadata(void) { return empty_medium().meta; }
+
+System empty_system(void) {
+	System system;
+#ifndef SPLIT
+	system.disk = empty_medium();
+#if CACHE
+	system.cache = empty_medium();
+#endif
+	system.mem = empty_metadata();
+	memset(system.task, 0, sizeof system.task);
+#endif
+	memset(system.ref, 0xFF, sizeof system.ref);
+	return system;
+}
 
 /* Findings. Each kind is an assertion. With `pan -c0` the search goes on as if
  * nothing had been seen, and only the first of each kind is an error. */
@@ -70,21 +136,23 @@ static inline void promise(int file, int length) {
 
 /* Tasks. The head of a task is its op, its file and its step, in this order from bit 0. */
 
-static inline int op_of(int task) { return now.s.task[task].head & 3; }
-static inline int file_of(int task) { return now.s.task[task].head >> 2 & 3; }
-static inline int step_of(int task) { return now.s.task[task].head >> 4; }
+static inline int op_of(int task) { return TASK_STATE(task).head & 3; }
+static inline int file_of(int task) { return TASK_STATE(task).head >> 2 & 3; }
+static inline int step_of(int task) { return TASK_STATE(task).head >> 4; }
+
+static inline int in_op(int task) { return TASK_STATE(task).head != 0; }
 
 static inline void start(int task, int op, int file, int step) {
-	now.s.task[task].head = op | file << 2 | step << 4;
+	TASK_STATE(task).head = op | file << 2 | step << 4;
 }
 
 static inline void go_to(int task, int step) {
-	now.s.task[task].head = (now.s.task[task].head & 15) | step << 4;
+	TASK_STATE(task).head = (TASK_STATE(task).head & 15) | step << 4;
 }
 
 /* Whether this idle task may start an op on the file. */
 static inline int may_start(int task, int file) {
-	if (now.s.task[task].head != 0) return 0;
+	if (in_op(task)) return 0;
 #if TASKS == 2
 	return op_of(1 - task) == IDLE || file_of(1 - task) != file;
 #else
@@ -94,10 +162,10 @@ static inline int may_start(int task, int file) {
 
 /* The device. */
 
-static inline int free_count(void) { return __builtin_popcountll(free_blocks(&now.s.mem.table)); }
+static inline int free_count(void) { return __builtin_popcountll(free_blocks(&MEM.table)); }
 
 static inline int first_free(void) {
-	return __builtin_ctzll(free_blocks(&now.s.mem.table)) / STRIDE;
+	return __builtin_ctzll(free_blocks(&MEM.table)) / STRIDE;
 }
 
 static inline void fill_free(Medium *medium) {
@@ -107,27 +175,27 @@ static inline void fill_free(Medium *medium) {
 }
 
 static inline void write_table(void) {
-	DEVICE.meta.table = now.s.mem.table;
+	DEVICE.meta.table = MEM.table;
 	fill_free(&DEVICE);
 }
 
 static inline void flush(void) {
 #if CACHE
-	now.s.disk = now.s.cache;
+	DISK = DEVICE;
 #endif
 }
 
 static inline void finish(int task, int length) {
 	flush();
 	promise(file_of(task), length);
-	memset(&now.s.task[task], 0, sizeof(Task));
+	memset(&TASK_STATE(task), 0, sizeof(Task));
 }
 
 /* The end of a crash: the disk is checked and repaired, what does it say? */
 static inline void remount(void) {
 	int file, task;
 	for (file = 0; file < FILES; file++) {
-		int length = LENGTH(now.s.disk.meta.inode[file]);
+		int length = LENGTH(DISK.meta.inode[file]);
 		int before = ref_of(file), after = before;
 		for (task = 0; task < TASKS; task++)
 			if (op_of(task) != IDLE && file_of(task) == file)
@@ -135,11 +203,11 @@ static inline void remount(void) {
 		if (length != before && length != after) finding(M4_CONTENT_ERROR);
 		promise(file, length);
 	}
-	fill_free(&now.s.disk);
+	fill_free(&DISK);
 #if CACHE
-	now.s.cache = now.s.disk;
+	DEVICE = DISK;
 #endif
-	now.s.mem = now.s.disk.meta;
-	memset(now.s.task, 0, sizeof now.s.task);
+	MEM = DISK.meta;
+	for (task = 0; task < TASKS; task++) memset(&TASK_STATE(task), 0, sizeof(Task));
 }
 };

@@ -27,7 +27,7 @@
 #endif
 
 #define TASK(t) \
-	:: d_step { c_expr { now.s.task[t].head != 0 } -> c_code { advance(t); } } \
+	:: d_step { c_expr { in_op (t) } -> c_code { advance(t); } } \
 	CHOICES(t)
 
 #define CRASH \
@@ -66,5 +66,17 @@ active proctype Environment() {
 	CRASH
 	od
 }
+
+#ifdef SPLIT
+active proctype Memory() {
+	false
+}
+
+#if CACHE
+active proctype Cache() {
+	false
+}
+#endif
+#endif
 
 #endif
