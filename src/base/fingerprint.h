@@ -33,7 +33,9 @@ alignas(16) inline constexpr uint64_t kRoundKeys[][2] = {
     {0xA458FEA3F4933D7E, 0x0D95748F728EB658}, {0x718BCD5882154AEE, 0x7B54A41DC25A59B5},
 };
 
-inline __m128i round_key(size_t i) { return _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundKeys[i % 10])); }
+inline __m128i round_key(size_t i) {
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundKeys[i % 10]));
+}
 
 }  // namespace detail
 

@@ -61,6 +61,12 @@ struct IndexCore {
     m.inodes = from.inodes;
     m.bitmap = from.bitmap;
   }
+  // The lengths of all files, four bits each, as in ref.
+  static uint16_t lengths(const Medium& m) {
+    uint64_t x = m.inodes & 0x000F000F000F000Fu;
+    x = (x | x >> 12) & 0x000000FF000000FFu;
+    return static_cast<uint16_t>(x | x >> 24);
+  }
   static void fill_free(const Config& c, Medium& m) {
     for (uint32_t bits = ~m.bitmap & ((1u << c.blocks) - 1); bits != 0; bits &= bits - 1)
       m.data[std::countr_zero(bits)] = kFilled;

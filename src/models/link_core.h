@@ -69,9 +69,30 @@ struct LinkCore {
     m.inodes = from.inodes;
     m.set_table(from.table);
   }
+  // A byte of ones for each of eight blocks whose four-bit field has its lowest bit set.
+  static uint64_t spread(uint64_t bits) {
+    bits = (bits | bits << 16) & 0x0000FFFF0000FFFFu;
+    bits = (bits | bits << 8) & 0x00FF00FF00FF00FFu;
+    bits = (bits | bits << 4) & 0x0F0F0F0F0F0F0F0Fu;
+    return bits * 0xFF;
+  }
   static void fill_free(const Config&, Medium& m) {
-    for (uint64_t bits = free_bits(m.table); bits != 0; bits &= bits - 1)
-      m.data[std::countr_zero(bits) / 4] = kFilled;
+    static_assert(kFilled == 0xFF);
+    const uint64_t bits = free_bits(m.table);
+    uint64_t low = 0;
+    uint32_t high = 0;
+    std::memcpy(&low, m.data, 8);
+    std::memcpy(&high, m.data + 8, 4);
+    low |= spread(bits & 0xFFFFFFFF);
+    high |= static_cast<uint32_t>(spread(bits >> 32));
+    std::memcpy(m.data, &low, 8);
+    std::memcpy(m.data + 8, &high, 4);
+  }
+  // The lengths of all files, four bits each, as in ref.
+  static uint16_t lengths(const Medium& m) {
+    uint32_t x = m.inodes & 0x0F0F0F0Fu;
+    x = (x | x >> 4) & 0x00FF00FFu;
+    return static_cast<uint16_t>(x | x >> 8);
   }
   static unsigned length(const Memory& m, unsigned f) { return length(m.inodes, f); }
   static unsigned length(const Medium& m, unsigned f) { return length(m.inodes, f); }
@@ -166,8 +187,8 @@ struct LinkCore {
   // told each of them.
   template <class Observer>
   static uint32_t recover(const Config& c, Medium& d, Observer&& see) {
-    uint32_t findings = 0, referenced = 0;
-    uint64_t table = d.table;
+    uint32_t findings = 0;
+    uint64_t table = d.table, referenced = 0;  // referenced: the lowest bit of the block's four
     for (unsigned f = 0; f < c.files; ++f) {
       const unsigned len = length(d, f);
       if (len == kAbsent) continue;
@@ -180,20 +201,20 @@ struct LinkCore {
           see(kLostBlock, f, k, at);
           break;
         }
-        if (referenced >> at & 1) {
+        const uint64_t mine = uint64_t{1} << (4 * at);
+        if ((referenced & mine) != 0) {
           wrong |= kDoublePointer;
           see(kDoublePointer, f, k, at);
         }
-        referenced |= 1u << at;
+        referenced |= mine;
         last = at;
         at = nibble(table, at);
       }
-      if (wrong == 0) table = with_nibble(table, last, kEnd);
+      if (wrong == 0 && at != kEnd) table = with_nibble(table, last, kEnd);
       findings |= wrong;
     }
-    uint64_t dead = ~free_bits(table) & 0x11111111111u & ((uint64_t{1} << (4 * c.blocks)) - 1);
-    for (uint32_t left = referenced; left != 0; left &= left - 1)
-      dead &= ~(uint64_t{1} << (4 * std::countr_zero(left)));
+    const uint64_t blocks = 0x11111111111u & ((uint64_t{1} << (4 * c.blocks)) - 1);
+    const uint64_t dead = blocks & ~free_bits(table) & ~referenced;
     if (dead != 0) {
       findings |= kDeadBlock;
       table |= dead * 15;

@@ -1,8 +1,10 @@
 // Symmetry of the file-mapping models: files have no order, and tasks have none.
 //
-// canonical_form() renames the files (and swaps the tasks) of a state so that most states that differ
-// only in names become one. It always applies a permutation under which the model is symmetric, so
-// merging by the result is sound even where two equivalent states should get different forms.
+// canonical_form() renames the files (and swaps the tasks) of a state so that two states that differ
+// only in names become one. Files are sorted by a key of all that is known about each; where keys are
+// equal, which happens in damaged systems and where freed blocks keep their content, all ways to break
+// the tie are tried and the least state is taken. The result depends on nothing but the class of the
+// state, so a search counts the same classes whichever member of each it meets first.
 #pragma once
 
 #include <algorithm>
@@ -52,14 +54,15 @@ inline void rename_files(IndexCore::Memory& m, const Renaming& to) {
   m.ref = rename_nibbles(m.ref, to);
 }
 
-// What tells file f from the others, with the op in flight on it.
+// What tells file f from the others, with the op in flight on it, as one number.
 template <class State>
 uint64_t file_key(const LinkCore&, const State& s, unsigned f) {
   uint64_t key = (s.memory.inodes >> (8 * f) & 0xFF) | (s.cache.inodes >> (8 * f) & 0xFF) << 8 |
                  uint64_t{s.disk.inodes >> (8 * f) & 0xFF} << 16 | uint64_t{nibble(s.memory.ref, f)} << 24;
   for (const auto& t : s.tasks)
     if (t.op != 0 && t.file == f)
-      key |= uint64_t{t.op} << 28 | uint64_t{t.step} << 30 | uint64_t{t.block} << 34;
+      key |=
+          uint64_t{t.op} << 28 | uint64_t{t.step} << 30 | uint64_t{t.block} << 34 | uint64_t{t.value} << 38;
   return key;
 }
 template <class State>
@@ -68,22 +71,44 @@ uint64_t file_key(const IndexCore&, const State& s, unsigned f) {
                  (s.disk.inodes >> (16 * f) & 0xFFFF) << 32 | uint64_t{nibble(s.memory.ref, f)} << 48;
   for (const auto& t : s.tasks)
     if (t.op != 0 && t.file == f)
-      key |= uint64_t{t.op} << 52 | uint64_t{t.step} << 54 | uint64_t{t.block} << 58;
+      key = mul_fold(key ^ 0x9e3779b97f4a7c15u,
+                     0xd1342543de82ef95u ^
+                         (uint64_t{t.op} << 52 | uint64_t{t.step} << 48 | uint64_t{t.block} << 44 |
+                          uint64_t{t.indirect} << 40 | uint64_t{t.entries} << 16 | t.indirect_entries));
   return key;
 }
+using FileKeys = std::array<uint64_t, kMaxFiles>;
 
-inline Renaming renaming(const LinkCore&, const Config& c, const std::array<uint64_t, kMaxFiles>& key) {
-  // Files 2k and 2k+1 share a disk block: sort inside the pairs, then the pairs.
+// Whether a renaming is one under which the model is symmetric: all of the files in use for `index`; for
+// `link`, where files 2k and 2k+1 share a disk block, those that keep the pairs.
+inline bool is_symmetry(const LinkCore&, const Config& c, const Renaming& to) {
+  for (unsigned f = c.files; f < kMaxFiles; ++f)
+    if (to[f] != f) return false;
+  return (to[0] ^ to[1]) == 1 && (to[2] ^ to[3]) == 1;
+}
+inline bool is_symmetry(const IndexCore&, const Config& c, const Renaming& to) {
+  for (unsigned f = c.files; f < kMaxFiles; ++f)
+    if (to[f] != f) return false;
+  return true;
+}
+
+inline FileKeys renamed(const FileKeys& keys, const Renaming& to) {
+  FileKeys out;
+  for (unsigned f = 0; f < kMaxFiles; ++f) out[to[f]] = keys[f];
+  return out;
+}
+
+// A symmetry that sorts the keys as far as the model allows.
+inline Renaming sorting(const LinkCore&, const Config& c, const FileKeys& key) {
   Renaming to{0, 1, 2, 3};
   if (c.files >= 2 && key[0] > key[1]) std::swap(to[0], to[1]);
   if (c.files < kMaxFiles) return to;
   if (key[2] > key[3]) std::swap(to[2], to[3]);
-  const auto first = std::minmax(key[0], key[1]), second = std::minmax(key[2], key[3]);
-  if (std::pair(first) > std::pair(second))
+  if (std::pair(std::minmax(key[0], key[1])) > std::pair(std::minmax(key[2], key[3])))
     for (uint8_t& name : to) name ^= 2;
   return to;
 }
-inline Renaming renaming(const IndexCore&, const Config& c, const std::array<uint64_t, kMaxFiles>& key) {
+inline Renaming sorting(const IndexCore&, const Config& c, const FileKeys& key) {
   // A file's new name is the number of files before it; equal keys keep their order.
   Renaming to{0, 1, 2, 3};
   for (unsigned f = 0; f < c.files; ++f) {
@@ -94,23 +119,52 @@ inline Renaming renaming(const IndexCore&, const Config& c, const std::array<uin
   return to;
 }
 
+// Whether two files in use have one key and may still differ. Two files that are absent everywhere, with no
+// op on them, do not, if freed blocks are forgotten and the order keeps the system sound: nothing of theirs
+// is left.
+inline bool has_ties(const Config& c, const FileKeys& key, uint64_t absent_key) {
+  for (unsigned f = 0; f < c.files; ++f)
+    for (unsigned g = 0; g < f; ++g)
+      if (key[f] == key[g] && (!c.fill || c.naive || key[f] != absent_key)) return true;
+  return false;
+}
+
 template <class Core, class State>
-State canonical_form(const Config& c, const State& s) {
-  std::array<uint64_t, kMaxFiles> key{};
-  for (unsigned f = 0; f < c.files; ++f) key[f] = file_key(Core{}, s, f);
-  const Renaming to = renaming(Core{}, c, key);
+State renamed_state(const Config& c, const State& s, const Renaming& to) {
   State out = s;
   rename_files(c, out.disk, to);
   if (c.cache) rename_files(c, out.cache, to);
   rename_files(out.memory, to);
   for (auto& t : out.tasks)
     if (t.op != 0) t.file = to[t.file];
-  if (std::memcmp(&out.tasks[1], &out.tasks[0], sizeof out.tasks[0]) < 0 && c.tasks == 2)
+  if (c.tasks == 2 && std::memcmp(&out.tasks[1], &out.tasks[0], sizeof out.tasks[0]) < 0)
     std::swap(out.tasks[0], out.tasks[1]);
   if constexpr (requires { out.words; })
     for (unsigned f = 0; f < kMaxFiles; ++f)
       for (unsigned k = 0; k < kMaxBlocks; ++k) out.set(to[f], k, s.get(f, k));
   return out;
+}
+
+template <class Core, class State>
+State canonical_form(const Config& c, const State& s) {
+  FileKeys key{};
+  for (unsigned f = 0; f < c.files; ++f) key[f] = file_key(Core{}, s, f);
+  const Renaming first = sorting(Core{}, c, key);
+  State least = renamed_state<Core>(c, s, first);
+  State absent{};
+  Core::format(c, absent.disk);
+  absent.memory.ref = 0xFFFF;
+  Core::load(absent.memory, absent.disk);
+  if (c.cache) absent.cache = absent.disk;
+  if (!has_ties(c, key, file_key(Core{}, absent, 0))) return least;
+  const FileKeys sorted = renamed(key, first);
+  Renaming to{0, 1, 2, 3};
+  do {
+    if (!is_symmetry(Core{}, c, to) || renamed(key, to) != sorted) continue;
+    const State other = renamed_state<Core>(c, s, to);
+    if (std::memcmp(&other, &least, sizeof least) < 0) least = other;
+  } while (std::next_permutation(to.begin(), to.end()));
+  return least;
 }
 
 }  // namespace sisyfs::mapping

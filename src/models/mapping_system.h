@@ -75,7 +75,7 @@ class MappingSystem {
 
   // Recovery depends on the disk, on what was promised, and on which ops are in flight, and many states of
   // a worker agree on these: its last recoveries are remembered by them.
-  static constexpr size_t kRemembered = 4096;
+  static constexpr size_t kRemembered = 1024;
   struct Crash {
     Medium disk{};
     uint16_t ref = 0;
@@ -164,8 +164,9 @@ class MappingSystem {
       if (now != before) settle(s, task, now == length_after(static_cast<OpKind>(task.op), before));
       s.tasks[t] = Task{};
     }
-    for (unsigned f = 0; f < config_.files; ++f) {
-      const unsigned now = Core::length(s.disk, f);
+    const uint16_t lengths = Core::lengths(s.disk);
+    for (unsigned f = 0; lengths != s.memory.ref && f < config_.files; ++f) {
+      const unsigned now = nibble(lengths, f);
       if (now == nibble(s.memory.ref, f)) continue;
       outcome.findings |= kContentError;
       see(kContentError, f, kNone, kNone);

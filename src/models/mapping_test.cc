@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <random>
 #include <set>
 
 #include "models/mapping_check.h"
@@ -140,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, CleanCell,
                                          Cell{X, false, true, 1, 7609, 18197, 3112, 7551},
                                          Cell{X, false, true, 2, 981985, 3374025, 251961, 875679},
                                          Cell{X, false, false, 1, 16753, 41381, 6917, 17254},
-                                         Cell{X, false, false, 2, 536937, 1903825, 142600, 510282}),
+                                         Cell{X, false, false, 2, 536937, 1903825, 142488, 509946}),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(
     Matrix, WrongCell,
@@ -187,6 +190,55 @@ TEST(MappingTest, FingerprintsCountAsManyStatesAsWholeStatesDo) {
       EXPECT_EQ(run(Model::kLink, c).states, count_whole_states<LinkCore>(c));
       EXPECT_EQ(run(Model::kIndex, c).states, count_whole_states<IndexCore>(c));
     }
+}
+
+// Renames the files and swaps the tasks of reachable states at random: the canonical form must not move,
+// also in damaged systems and where freed blocks keep their content.
+template <class Core>
+void expect_canonical_forms(const Config& c) {
+  using System = MappingSystem<Core, false>;
+  using State = typename System::State;
+  struct Walker : detail::FullSink<System> {
+    State& next() { return built.emplace_back(); }
+    void commit(Choice, Outcome) {}
+    std::vector<State> built;
+  };
+  const System system(c);
+  std::mt19937 random(7);
+  for (int walk = 0; walk < 60; ++walk) {
+    State s;
+    system.initial(s);
+    for (int step = 0; step < 60; ++step) {
+      Walker sink;
+      system.expand(s, sink);
+      s = sink.built[random() % sink.built.size()];
+      Renaming to{0, 1, 2, 3};
+      do std::shuffle(to.begin(), to.end(), random);
+      while (!is_symmetry(Core{}, c, to));
+      State other = renamed_state<Core>(c, s, to);
+      if (c.tasks == 2 && random() % 2 == 0) std::swap(other.tasks[0], other.tasks[1]);
+      const State a = canonical_form<Core>(c, s), b = canonical_form<Core>(c, other);
+      ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0) << "walk " << walk << " step " << step;
+    }
+  }
+}
+
+TEST(MappingTest, CanonicalFormDependsOnTheClassAlone) {
+  Config c;
+  c.blocks = 5;
+  for (unsigned tasks : {1u, 2u})
+    for (unsigned files : {2u, 3u, 4u})
+      for (bool naive : {false, true})
+        for (bool cache : {false, true})
+          for (bool fill : {false, true}) {
+            c.tasks = tasks;
+            c.files = files;
+            c.naive = naive;
+            c.cache = cache;
+            c.fill = fill;
+            expect_canonical_forms<LinkCore>(c);
+            expect_canonical_forms<IndexCore>(c);
+          }
 }
 
 TEST(MappingTest, BothOptimisationsOfTheThesisReduceTheStates) {
