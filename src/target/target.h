@@ -39,9 +39,10 @@ enum class SnapshotCost : uint8_t {
 
 // What a target is and can. Fixed for the life of a target.
 struct Traits {
-  OpSet ops;                              // what apply() supports; without kMkdir there is one flat directory
-  bool durable_ops = false;               // every op is durable when it returns
-  bool has_fsck = false;                  // fsck() does something
+  OpSet ops;                   // what apply() supports; without kMkdir there is one flat directory
+  bool durable_ops = false;    // every op is durable when it returns
+  bool has_fsck = false;       // fsck() does something
+  bool limited_space = false;  // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   SnapshotCost snapshot_cost = SnapshotCost::kCopy;
 
