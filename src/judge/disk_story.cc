@@ -173,10 +173,10 @@ void DiskTeller::tell_recovery(StoryStep& step) {
       if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
                                               problem) != notes.repair.problems.end())
         continue;  // told
-      const std::string text = to_text(problem, kinds);
+      std::string text = to_text(problem, kinds);
       const auto named = find_kind(kinds[problem.kind].code);
       if (named && named->name == kinds[problem.kind].name)
-        observe(named->kind, text, "");
+        observe(named->kind, text.substr(text.find(": ") + 2), "");  // its code and name are told anyway
       else if (!problem.repaired)
         observe(FindingKind::kNotClean, text, "");
       else

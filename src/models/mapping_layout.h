@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "disk/disk.h"
 #include "models/index_core.h"
@@ -76,17 +75,6 @@ inline void read_inodes_and_table(const IndexCore&, BlockIo& io, IndexCore::Medi
   m.inodes = 0;
   for (unsigned f = 0; f < kMaxFiles; ++f) IndexCore::set_inode(m, f, io.read(f));
   m.bitmap = static_cast<uint16_t>(io.read(4));
-}
-
-inline std::string name_place(const LinkCore&, uint64_t address) {
-  if (address < 2) return fmt::format("inodes of file{} and file{}", 2 * address, 2 * address + 1);
-  if (address < kFirstDataBlock) return "table of links";
-  return fmt::format("data block {}", address - kFirstDataBlock);
-}
-inline std::string name_place(const IndexCore&, uint64_t address) {
-  if (address < 4) return fmt::format("inode of file{}", address);
-  if (address < kFirstDataBlock) return "bitmap";
-  return fmt::format("data block {}", address - kFirstDataBlock);
 }
 
 }  // namespace sisyfs::mapping

@@ -29,6 +29,17 @@ constexpr ProblemKind kProblems[] = {
 // The numbers of the problems above: +1 if it is about an indirect block.
 enum : uint16_t { kDead = 0, kLostFree = 1, kLostNowhere = 3, kDouble = 5 };
 
+std::string name_place(const LinkCore&, uint64_t address) {
+  if (address < 2) return fmt::format("inodes of file{} and file{}", 2 * address, 2 * address + 1);
+  if (address < kFirstDataBlock) return "table of links";
+  return fmt::format("data block {}", address - kFirstDataBlock);
+}
+std::string name_place(const IndexCore&, uint64_t address) {
+  if (address < 4) return fmt::format("inode of file{}", address);
+  if (address < kFirstDataBlock) return "bitmap";
+  return fmt::format("data block {}", address - kFirstDataBlock);
+}
+
 // What the core's ops write to. Only the data of the op at hand goes to the disk as it is.
 template <class Core>
 struct DiskDevice {
