@@ -1,5 +1,6 @@
 #include "judge/disk_rig.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -8,7 +9,7 @@
 namespace sisyfs {
 namespace {
 
-constexpr unsigned kRecoveryBits = 14, kWalkBits = 16;
+constexpr unsigned kRecoveryBits = 16, kWalkBits = 16;
 
 Workload workload_of(const Bounds& bounds) {
   Result<Workload> workload = Workload::make(bounds);
@@ -45,7 +46,8 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       states_(epoch_),
       settling_(setup.device, DiskState(blank)),
       recoveries_(kRecoveryBits),
-      walks_(kWalkBits) {
+      walks_(kWalkBits),
+      usable_(kWalkBits) {
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -88,6 +90,7 @@ void DiskRig::run(uint32_t number) {
   over_ = false;
   crash_move_ = {.op = number, .crash = true};
   look_number_ = 0;
+  looking_ = false;
   if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) outcome_.marks |= kLeftOut;
 
   disk_.load(from_->disk);
@@ -132,36 +135,32 @@ void DiskRig::judge_op() {
   over_ = outcome_.findings != 0;
   log_ = disk_.state().log;
   if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
-  looks_.restart(disk_.state(), events_before_);
+  if (over_) return;
+  end_ = settle(disk_.state());
+  end_print_ = print_of(end_);
+  if (setup_.crashes) looks_.restart(disk_.state(), events_before_);
 }
 
 bool DiskRig::next_look() {
+  if (!setup_.crashes || over_) return false;
   while (const Look* look = looks_.next()) {
     const uint32_t number = look_number_++;
-    if (!setup_.crashes || over_) continue;
-    if (number >= DiskMove::kLooks) {
-      outcome_.marks |= kLeftOut;
-      continue;
-    }
+    if (number >= DiskMove::kLooks) break;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
     const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
     if (!seen_looks_.insert(what)) continue;
     crash_move_.look = number;
     state_number_ = 0;
     states_.restart(look->epoch, setup_.enumeration);
-    if (!states_.complete()) outcome_.marks |= kLeftOut;
     return looking_ = true;
   }
-  end_ = looks_.settled();
-  end_print_ = print_of(end_);
   return looking_ = false;
 }
 
 bool DiskRig::next_crash() {
   while (looking_ || next_look()) {
-    crash_state_ = states_.next();
-    if (crash_state_ == nullptr || state_number_ >= DiskMove::kStates) {
-      if (crash_state_ != nullptr) outcome_.marks |= kLeftOut;
+    crash_state_ = state_number_ < DiskMove::kStates ? states_.next() : nullptr;
+    if (crash_state_ == nullptr) {
       looking_ = false;
       continue;
     }
@@ -174,10 +173,12 @@ bool DiskRig::next_crash() {
       crash_over_ = true;
     }
     if (crash_state_->lost_pieces() != 0) crash_outcome_.marks |= kPowerCutInOp;
+    // The last number may not have been the last state.
+    if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
+      crash_outcome_.marks |= kLeftOut;
     // The same disk may come from many cuts; it is told once, unless more is seen.
-    const Digest what =
-        digest_at(uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks, crash_state_->digest());
-    if (seen_crashes_.insert(what)) return true;
+    const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
+    if (seen_crashes_.insert(digest_at(seen, crash_state_->digest()))) return true;
   }
   return false;
 }
@@ -267,8 +268,15 @@ void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) 
   out.disk = settle(disk_.state());
   out.disk_print = print_of(out.disk);
   if (out.findings != 0 || !setup_.usability) return;
-  if (!is_usable(*target_, disk_, bounds_, out.tree, notes == nullptr ? nullptr : &notes->unusable))
-    out.findings |= bit(FindingKind::kNotUsable);
+  // Many cuts come back as one system.
+  const Digest key = digest_at(1, out.memory.digest()) + digest_at(2, out.disk_print);
+  const bool* known = notes == nullptr ? usable_.find(key) : nullptr;
+  if (known == nullptr) {
+    bool& usable = usable_.put(key);
+    usable = is_usable(*target_, disk_, bounds_, out.tree, notes == nullptr ? nullptr : &notes->unusable);
+    known = &usable;
+  }
+  if (!*known) out.findings |= bit(FindingKind::kNotUsable);
 }
 
 RecoveryNotes DiskRig::notes() {
@@ -289,7 +297,17 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
 
 const Walk& DiskRig::walk_again() { return walk_ = target_->walk(); }
 
+// Nearly always everything is durable: the device writes through, or a flush came last.
 DiskState DiskRig::settle(const DiskState& state) {
+  bool durable = setup_.device.cache == WriteCache::kWriteThrough;
+  if (!durable) {
+    state.log.events(events_);
+    const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
+      return event->changes_blocks() || event->kind == EventKind::kFlush;
+    });
+    durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
+  }
+  if (durable) return DiskState(state.current);
   settling_.restart(state);
   while (settling_.next() != nullptr) {
   }
@@ -297,11 +315,10 @@ DiskState DiskRig::settle(const DiskState& state) {
 }
 
 Digest DiskRig::print_of(const DiskState& disk) {
+  if (disk.log.empty()) return digest_at(0, disk.durable.digest());  // what an empty epoch has
   epoch_.restart(disk.durable);
-  if (!disk.log.empty()) {
-    for (const Event* event : disk.log.events(events_)) {
-      if (event->changes_blocks()) epoch_.add(*event);
-    }
+  for (const Event* event : disk.log.events(events_)) {
+    if (event->changes_blocks()) epoch_.add(*event);
   }
   return epoch_.digest();
 }

@@ -7,8 +7,8 @@
 //   rig.begin(state);
 //   for (uint32_t op = 0; op < rig.ops().size(); ++op) {
 //     rig.run(op);
-//     while (rig.next_crash()) rig.put_crash(successor);
 //     rig.put_end(successor);
+//     while (rig.next_crash()) rig.put_crash(successor);
 //   }
 #pragma once
 
@@ -62,13 +62,13 @@ class DiskRig {
   // Performs one op, and judges it. The state of begin() is still there.
   void run(uint32_t op);
   const Outcome& outcome() const { return outcome_; }
+  // The state after it.
+  void put_end(DiskSystemState& to) const;
   // The next crash state during the op that makes a difference, recovered and judged; false at the end.
   bool next_crash();
   const DiskMove& crash_move() const { return crash_move_; }
   const Outcome& crash_outcome() const { return crash_outcome_; }
   void put_crash(DiskSystemState& to) const;
-  // The state after the op, once next_crash() has said false.
-  void put_end(DiskSystemState& to) const;
 
   // For reports, after run(): the answer, what was expected and the log of the op on the disk.
   const OpResult& result() const { return result_; }
@@ -145,6 +145,7 @@ class DiskRig {
   std::vector<const Event*> events_;
   Memo<Recovered> recoveries_;
   Memo<WalkAnswer> walks_;
+  Memo<bool> usable_;  // by the system that came back
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

@@ -10,24 +10,22 @@
 namespace sisyfs {
 namespace {
 
-// The first bytes of what was written, as numbers; more would not be read.
-std::string content_of(const Event& event) {
+// What was written, in the target's words, or its first bytes as numbers.
+std::string content_of(const Target& target, const Event& event) {
   constexpr size_t kShown = 16;
   if (event.kind == EventKind::kDiscard) return "discarded";
-  std::string text;
-  size_t shown = 0;
+  const size_t size = target.traits().block_size;
+  std::vector<std::byte> bytes(size * event.count.value);
   for (uint64_t i = 0; i < event.count.value; ++i) {
-    const Block* block = event.block(i);
-    if (block == nullptr) {
-      text += fmt::format("{}zeros", text.empty() ? "" : " ");
-      continue;
-    }
-    for (const std::byte b : block->bytes()) {
-      if (shown++ == kShown) return text + " ...";
-      text += fmt::format("{}{:02x}", text.empty() ? "" : " ", static_cast<unsigned>(b));
-    }
+    if (const Block* block = event.block(i))
+      std::copy(block->bytes().begin(), block->bytes().end(),
+                bytes.begin() + static_cast<ptrdiff_t>(i * size));
   }
-  return text;
+  std::string text = target.describe_write(event.first.value, bytes);
+  if (!text.empty()) return text;
+  for (size_t i = 0; i < std::min(bytes.size(), kShown); ++i)
+    text += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned>(bytes[i]));
+  return bytes.size() > kShown ? text + " ..." : text;
 }
 
 std::string answer_of(const OpResult& result) {
@@ -46,8 +44,8 @@ void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSyst
   rig_->run(move.op);
   tell_op(op, move.crash);
   past_.push_back(from.expectation.now());
-  while (rig_->next_crash()) {
-    if (move.crash && rig_->crash_move() == move) return tell_crash(op);
+  while (move.crash && rig_->next_crash()) {
+    if (rig_->crash_move() == move) return tell_crash(op);
   }
   // The op has ended: of its writes those are still in doubt that are left in the log.
   DiskSystemState end;
@@ -119,7 +117,7 @@ void DiskTeller::tell_writes(StoryStep& step) {
     record.address = static_cast<uint32_t>(event.first.value);
     record.blocks = static_cast<uint32_t>(event.count.value);
     record.label = rig_->target().name_block(event.first.value);
-    record.content = content_of(event);
+    record.content = content_of(rig_->target(), event);
     step.writes.push_back(record.number);
     story_.writes.push_back(std::move(record));
   }

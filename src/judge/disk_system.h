@@ -44,12 +44,12 @@ class DiskSystem {
     const auto ops = static_cast<uint32_t>(std::min<size_t>(rig->ops().size(), DiskMove::kOps));
     for (uint32_t op = 0; op < ops; ++op) {
       rig->run(op);
+      rig->put_end(sink.next());
+      sink.commit(DiskMove{.op = op}.choice(), rig->outcome());
       while (rig->next_crash()) {
         rig->put_crash(sink.next());
         sink.commit(rig->crash_move().choice(), rig->crash_outcome());
       }
-      rig->put_end(sink.next());
-      sink.commit(DiskMove{.op = op}.choice(), rig->outcome());
     }
   }
 

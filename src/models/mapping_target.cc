@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "disk/mem_disk.h"
 #include "models/mapping_layout.h"
 
 namespace sisyfs::mapping {
@@ -39,6 +40,9 @@ std::string name_place(const IndexCore&, uint64_t address) {
   if (address < kFirstDataBlock) return "bitmap";
   return fmt::format("data block {}", address - kFirstDataBlock);
 }
+
+uint64_t table_address(const LinkCore&) { return 2; }
+uint64_t table_address(const IndexCore&) { return 4; }
 
 // What the core's ops write to. Only the data of the op at hand goes to the disk as it is.
 template <class Core>
@@ -186,6 +190,21 @@ class MappingTarget : public Target {
   }
 
   std::string name_block(uint64_t address) const override { return name_place(Core{}, address); }
+  std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
+    // The words of the direct form, for a medium that holds nothing but this write.
+    MemDisk disk(Image(Geometry{kBlockBytes, BlockCount(traits_.block_count)}));
+    BlockIo io{disk};
+    io.write(static_cast<unsigned>(address), bytes);
+    Medium m{};
+    read_inodes_and_table(Core{}, io, m);
+    Action action = address < table_address(Core{}) ? kWriteInode : kWriteTable;
+    if (address >= kFirstDataBlock) {
+      action = kWriteData;
+      const auto b = static_cast<unsigned>(address - kFirstDataBlock);
+      m.data[b] = static_cast<std::remove_reference_t<decltype(m.data[b])>>(content_at(io, b));
+    }
+    return content_of(Core{}, config_, action, {static_cast<uint32_t>(address), 1, {}}, m);
+  }
 
   Snapshot save() const override { return Snapshot(saved_, digest_of(&saved_, sizeof saved_)); }
   void load(const Snapshot& snapshot, Disk& disk) override {
@@ -201,6 +220,21 @@ class MappingTarget : public Target {
     uint32_t mounted;
   };
   static_assert(sizeof(Saved) == sizeof(Memory) + sizeof(uint32_t), "every byte means something");
+
+  // What a data block holds, in the model's words: the hash of the place in a file that these bytes belong
+  // to, or the entries of an indirect block.
+  unsigned content_at(BlockIo& io, unsigned b) const {
+    FieldBlock bytes{}, data;
+    io.failed |= io.disk.read(BlockAddress(kFirstDataBlock + b), bytes) != IoStatus::kOk;
+    for (unsigned f = 0; f < config_.files; ++f) {
+      const Op op = Op::append(Path("/").child(traits_.fixed_names[f]), kBlockBytes);
+      for (unsigned k = 0; k < Core::longest(config_); ++k) {
+        fill_data(op, uint64_t{k} * kBlockBytes, data);
+        if (bytes == data) return Core::content(config_, f, b, k, 0);
+      }
+    }
+    return from_fields(bytes);
+  }
 
   int done(const BlockIo& io) const { return io.failed ? EIO : 0; }
 

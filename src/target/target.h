@@ -100,6 +100,8 @@ class Target {
 
   // What a block of the disk holds, for reports: "inode 2", "bitmap". Empty if not known.
   virtual std::string name_block(uint64_t address) const;
+  // What these blocks, written from `address` on, say: "file0 absent". Empty if not known.
+  virtual std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const;
 
   // All that is remembered, mounted or not. The digest covers what can make a difference to any later call.
   virtual Snapshot save() const = 0;
