@@ -230,6 +230,19 @@ TEST(AdapterTest, DepthFirstVisitsTheSameStates) {
   EXPECT_EQ(breadth.transitions, depth.transitions);
 }
 
+// What a rig has forgotten it works out again.
+TEST(AdapterTest, WhatIsRememberedChangesNothing) {
+  for (const Bug bug : {Bug::kNone, Bug::kFlush, Bug::kReadOnly}) {
+    DiskSetup forgetful = setup_for(bug);
+    forgetful.memo_bits = 0;
+    const SearchResult a = search(setup_for(bug)), b = search(forgetful);
+    EXPECT_EQ(a.visited, b.visited);
+    EXPECT_EQ(a.transitions, b.transitions);
+    EXPECT_EQ(a.times_found, b.times_found);
+    EXPECT_EQ(a.marks, b.marks);
+  }
+}
+
 TEST(AdapterTest, ATraceOfAnotherSystemIsRefused) {
   const auto check = make_disk_check(setup_for(Bug::kNone));
   ASSERT_TRUE(check);

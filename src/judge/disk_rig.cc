@@ -9,7 +9,8 @@
 namespace sisyfs {
 namespace {
 
-constexpr unsigned kRecoveryBits = 16, kWalkBits = 16;
+// Where all paths end that end with a broken promise.
+constexpr Digest kOverPrint{0x6f766572, 1};
 
 Workload workload_of(const Bounds& bounds) {
   Result<Workload> workload = Workload::make(bounds);
@@ -45,9 +46,9 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       looks_(setup.device, DiskState(blank)),
       states_(epoch_),
       settling_(setup.device, DiskState(blank)),
-      recoveries_(kRecoveryBits),
-      walks_(kWalkBits),
-      usable_(kWalkBits) {
+      recoveries_(setup.memo_bits),
+      walks_(setup.memo_bits),
+      usable_(setup.memo_bits) {
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -186,7 +187,7 @@ bool DiskRig::next_crash() {
 void DiskRig::put_crash(DiskSystemState& to) const {
   to.over = crash_over_;
   if (crash_over_) {
-    to.print = {};
+    to.print = kOverPrint;
     return;
   }
   to.disk = recovered_->disk;
@@ -199,7 +200,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
 void DiskRig::put_end(DiskSystemState& to) const {
   to.over = over_;
   if (over_) {
-    to.print = {};
+    to.print = kOverPrint;
     return;
   }
   to.disk = end_;

@@ -83,7 +83,6 @@ class DiskRig {
   const Recovered& recovered() const { return *recovered_; }
   RecoveryNotes notes();
   const Target& target() const { return *target_; }
-  const DiskSetup& setup() const { return setup_; }
 
  private:
   struct WalkAnswer {
@@ -170,8 +169,6 @@ class RigPool {
     RigPool& pool_;
     std::unique_ptr<DiskRig> rig_;
   };
-
-  const DiskSetup& setup() const { return setup_; }
 
  private:
   static constexpr size_t kSlots = 64;

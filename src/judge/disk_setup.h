@@ -22,6 +22,7 @@ struct DiskSetup {
   bool crashes = true;           // false: the power never goes
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
+  unsigned memo_bits = 16;       // each worker remembers up to 2^this recoveries, and as many walks
 };
 
 // A mounted target between two ops, its disk, and what is right. A value.
