@@ -1,7 +1,13 @@
-// BatchSink: takes the successors of a state, a few at a time, on the way to the visited set.
+// BatchSink: takes the successors of states, a batch at a time, on the way to the visited set.
 //
-// A probe of the visited set is a cache miss. So each successor's fingerprint is computed and its line
-// requested as it is committed, and the probes are made a batch later, when the lines have come.
+// A probe of the visited set is a cache miss. So there are two batches. When one is full, all its
+// fingerprints are computed and their lines requested; then the other batch, whose lines have come in
+// the meantime, is probed and becomes the one to fill. (Fingerprinting each successor at once would also
+// read what was written an instant before, in other widths, which stalls the processor.)
+//
+// Most successors that were seen before were seen a moment ago: two tasks that step in either order, or
+// power cuts that end in one state. A small cache of the fingerprints that went by last, with as many
+// bits as in the visited set, drops them before they cost anything more.
 #pragma once
 
 #include <array>
@@ -21,32 +27,26 @@ class BatchSink {
   BatchSink(const System& system, DedupPolicy& seen, Team& team, Keep keep)
       : system_(system), seen_(seen), team_(team), keep_(std::move(keep)) {}
 
-  State& next() { return states_[count_]; }
+  State& next() { return filling_->states[filling_->count]; }
 
   void commit(Choice, Outcome outcome) {
     ++tally_.transitions;
     if ((outcome.findings | outcome.marks) != 0) tally_.note(outcome, depth_);
-    const Digest print = system_.fingerprint(states_[count_]);
-    seen_.prefetch(print);
-    prints_[count_] = print;
-    if (++count_ == kBatch) drain();
+    if (++filling_->count == kBatch) turn();
   }
 
-  // Probes what is left. To be called before the depth changes and before waiting.
+  // A state that came by before is known for good, unless the depth at which it comes matters.
+  static constexpr bool remembers() { return DedupPolicy::kOnce; }
+  void commit_again(Outcome outcome) {
+    ++tally_.transitions;
+    if ((outcome.findings | outcome.marks) != 0) tally_.note(outcome, depth_);
+  }
+  typename detail::ScratchOf<System>::Type& scratch() { return scratch_; }
+
+  // Probes all that is left. To be called before the depth changes and before waiting.
   void drain() {
-    for (uint32_t i = 0; i < count_; ++i) {
-      Seen seen = seen_.insert(prints_[i], depth_);
-      while (seen == Seen::kNoRoom && !team_.stopping()) {
-        if (seen_.at_limit()) team_.stop(Stop::kMemory);
-        team_.request_pause();
-        team_.pause();
-        seen = seen_.insert(prints_[i], depth_);
-      }
-      if (seen != Seen::kNew) continue;
-      ++tally_.states;
-      keep_(states_[i], tally_);
-    }
-    count_ = 0;
+    turn();
+    turn();
   }
 
   void set_depth(uint32_t depth) { depth_ = depth; }  // of the successors
@@ -60,7 +60,54 @@ class BatchSink {
   }
 
  private:
-  static constexpr uint32_t kBatch = 24;
+  static constexpr uint32_t kBatch = 32;
+  static constexpr uint32_t kRecent = 1 << 14;
+
+  struct Batch {
+    uint32_t count = 0;  // states filled in
+    uint32_t asked = 0;  // of them, those whose lines were requested
+    std::array<State, kBatch> states;
+    std::array<Digest, kBatch> prints;
+    std::array<uint8_t, kBatch> which;  // the state that a fingerprint belongs to
+  };
+
+  void turn() {
+    request(*filling_);
+    filling_ = filling_ == &batches_[0] ? &batches_[1] : &batches_[0];
+    probe(*filling_);
+  }
+
+  void request(Batch& batch) {
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      const Digest print = system_.fingerprint(batch.states[i]);
+      if constexpr (DedupPolicy::kOnce) {
+        uint64_t& recent = recent_[print.hi & (kRecent - 1)];
+        if (recent == print.lo) continue;
+        recent = print.lo;
+      }
+      seen_.prefetch(print);
+      batch.prints[asked] = print;
+      batch.which[asked++] = static_cast<uint8_t>(i);
+    }
+    batch.asked = asked;
+  }
+
+  void probe(Batch& batch) {
+    for (uint32_t i = 0; i < batch.asked; ++i) {
+      Seen seen = seen_.insert(batch.prints[i], depth_);
+      while (seen == Seen::kNoRoom && !team_.stopping()) {
+        if (seen_.at_limit()) team_.stop(Stop::kMemory);
+        team_.request_pause();
+        team_.pause();
+        seen = seen_.insert(batch.prints[i], depth_);
+      }
+      if (seen != Seen::kNew) continue;
+      ++tally_.states;
+      keep_(batch.states[batch.which[i]], tally_);
+    }
+    batch.count = batch.asked = 0;
+  }
 
   const System& system_;
   DedupPolicy& seen_;
@@ -68,9 +115,10 @@ class BatchSink {
   Keep keep_;
   Tally tally_;
   uint32_t depth_ = 0;
-  uint32_t count_ = 0;
-  std::array<State, kBatch> states_;
-  std::array<Digest, kBatch> prints_;
+  std::array<Batch, 2> batches_;
+  Batch* filling_ = &batches_[0];
+  typename detail::ScratchOf<System>::Type scratch_;
+  std::vector<uint64_t> recent_ = std::vector<uint64_t>(DedupPolicy::kOnce ? kRecent : 0);
 };
 
 }  // namespace sisyfs

@@ -13,6 +13,9 @@ namespace sisyfs {
 template <bool kByDepth>
 class ExactDedup {
  public:
+  // Whether a state that was just seen may be forgotten at once (see BatchSink).
+  static constexpr bool kOnce = !kByDepth;
+
   explicit ExactDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes, kByDepth) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
@@ -20,16 +23,16 @@ class ExactDedup {
     if constexpr (kByDepth) return set_.insert_at(d, static_cast<uint16_t>(depth));
     return set_.insert(d);
   }
-  bool grow(size_t limit) { return set_.grow(limit); }
+  bool grow(size_t limit, unsigned threads) { return set_.grow(limit, threads); }
   bool at_limit() const { return set_.at_limit(); }
   bool crowded(uint64_t states) const { return set_.crowded(states); }
   size_t bytes() const { return set_.bytes(); }
-  // Adds what the set knows better than the workers' counts. `bound` is the bound on depth.
-  void conclude(SearchResult& result, uint32_t bound) const {
-    result.visited = set_.digest();
+  // Adds what the set knows better than the workers' counts.
+  void conclude(SearchResult& result, const SearchOptions& options) const {
+    if (options.digest_visited) result.visited = set_.digest();
     if constexpr (kByDepth) {  // workers count a state again for each shorter way to it
       result.states = set_.count();
-      result.unexpanded = set_.count_at(static_cast<uint16_t>(bound));
+      result.unexpanded = set_.count_at(static_cast<uint16_t>(options.bounds.depth));
     }
     result.merge_probability = VisitedSet::merge_probability(result.states);
   }
@@ -40,15 +43,17 @@ class ExactDedup {
 
 class BitstateDedup {
  public:
+  static constexpr bool kOnce = true;
+
   explicit BitstateDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes / 2) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t) { return set_.insert(d); }
-  bool grow(size_t) { return true; }
+  bool grow(size_t, unsigned) { return true; }
   bool at_limit() const { return false; }
   bool crowded(uint64_t) const { return false; }
   size_t bytes() const { return set_.bytes(); }
-  void conclude(SearchResult& result, uint32_t) const { result.merge_probability = 1; }
+  void conclude(SearchResult& result, const SearchOptions&) const { result.merge_probability = 1; }
 
  private:
   BitstateSet set_;
@@ -56,15 +61,17 @@ class BitstateDedup {
 
 class NoDedup {
  public:
+  static constexpr bool kOnce = false;
+
   explicit NoDedup(const SearchBounds&) {}
   bool ok() const { return true; }
   void prefetch(const Digest&) const {}
   Seen insert(const Digest&, uint32_t) { return Seen::kNew; }
-  bool grow(size_t) { return true; }
+  bool grow(size_t, unsigned) { return true; }
   bool at_limit() const { return false; }
   bool crowded(uint64_t) const { return false; }
   size_t bytes() const { return 0; }
-  void conclude(SearchResult&, uint32_t) const {}
+  void conclude(SearchResult&, const SearchOptions&) const {}
 };
 
 }  // namespace sisyfs

@@ -37,7 +37,7 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   // The frontier may need as much again as it has now; the rest is the visited set's.
   Team team(options, [&] {
     const size_t frontier = 2 * team.frontier_bytes(), bound = options.bounds.memory_bytes;
-    seen.grow(bound > frontier ? bound - frontier : 0);
+    seen.grow(bound > frontier ? bound - frontier : 0, options.threads);
   });
   {
     Strategy<System, DedupPolicy> strategy(system, seen, team);
@@ -56,7 +56,7 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
     strategy.conclude(result);
   }
   result.memory_bytes = seen.bytes() + team.frontier_bytes();
-  seen.conclude(result, options.bounds.depth);
+  seen.conclude(result, options);
   pronounce(options, result);
   return result;
 }

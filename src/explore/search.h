@@ -53,6 +53,7 @@ struct SearchOptions {
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
   uint32_t watched = ~uint32_t{0};  // findings that count, as Outcome::findings
+  bool digest_visited = true;       // fill SearchResult::visited, for a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;
 };

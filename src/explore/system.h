@@ -14,10 +14,15 @@
 //     }
 //   };
 //
+// A system may name a type Scratch: memory of a worker, reached as sink.scratch(), for what would be
+// computed again and again. It must not change what expand() answers.
+//
 // expand() builds each successor in the place that sink.next() gives (its old content is rubbish) and
 // then commits it with the choice that led there and what was seen on the way. Choices are numbers with
 // a meaning to the system; they are stable, so that a trace of choices can be replayed. The order of
-// commits is the order of exploration, the same each time.
+// commits is the order of exploration, the same each time. A successor that this system knows to have been
+// committed to the same sink before may be given as sink.commit_again(outcome), without being built, if
+// sink.remembers(): a sink that has to see every successor in full does not.
 #pragma once
 
 #include <concepts>
@@ -41,16 +46,41 @@ struct Outcome {
 using Trace = std::vector<Choice>;
 
 namespace detail {
-template <class S>
-struct ProbeSink {
-  S& next();
+
+struct NoScratch {};
+template <class T>
+struct ScratchOf {
+  using Type = NoScratch;
+};
+template <class T>
+requires requires { typename T::Scratch; }
+struct ScratchOf<T> {
+  using Type = typename T::Scratch;
+};
+
+// What is common to sinks that have to see every successor.
+template <class System>
+class FullSink {
+ public:
+  static constexpr bool remembers() { return false; }
+  void commit_again(Outcome) {}
+  typename ScratchOf<System>::Type& scratch() { return scratch_; }
+
+ private:
+  typename ScratchOf<System>::Type scratch_;
+};
+
+template <class System>
+struct ProbeSink : FullSink<System> {
+  typename System::State& next();
   void commit(Choice, Outcome);
 };
+
 }  // namespace detail
 
 template <class T>
 concept TransitionSystem = requires(const T system, typename T::State& state, const typename T::State& from,
-                                    detail::ProbeSink<typename T::State>& sink) {
+                                    detail::ProbeSink<T>& sink) {
   requires std::copyable<typename T::State>;
   requires std::default_initializable<typename T::State>;
   system.initial(state);

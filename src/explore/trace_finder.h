@@ -39,7 +39,7 @@ class Paths {
 
 // A sink that looks at one state's successors.
 template <class System>
-class PathSink {
+class PathSink : public FullSink<System> {
  public:
   using State = typename System::State;
   PathSink(const System& system, VisitedSet& seen, Paths& paths, std::deque<State>& queue, uint32_t wanted)

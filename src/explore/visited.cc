@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,39 +42,53 @@ VisitedSet::VisitedSet(size_t max_bytes, bool with_depth) : with_depth_(with_dep
   }
 }
 
-void VisitedSet::move_region(uint64_t region, uint64_t old_lines, uint64_t new_lines, uint64_t* words,
-                             uint16_t* depths) {
+void VisitedSet::move_regions(uint64_t first, uint64_t end, uint64_t old_lines, uint64_t new_lines) {
   const uint64_t old_size = old_lines * kLine, new_size = new_lines * kLine;
   auto* table = reinterpret_cast<uint64_t*>(words_.data());
   auto* depth_table = reinterpret_cast<uint16_t*>(depths_.data());
-  std::memcpy(words, table + region * old_size, old_size * 8);
-  std::memset(table + region * new_size, 0, new_size * 8);
-  if (with_depth_) {
-    std::memcpy(depths, depth_table + region * old_size, old_size * 2);
-    std::memset(depth_table + region * new_size, 0, new_size * 2);
-  }
-  for (uint64_t i = 0; i < old_size; ++i) {
-    if (words[i] == 0) continue;
-    uint64_t at = static_cast<uint64_t>((static_cast<Uint128>(words[i]) * new_lines) >> 64) * kLine;
-    while (table[region * new_size + at] != 0) at = at + 1 == new_size ? 0 : at + 1;
-    table[region * new_size + at] = words[i];
-    if (with_depth_) depth_table[region * new_size + at] = depths[i];
+  std::vector<uint64_t> words(old_size);
+  std::vector<uint16_t> depths(with_depth_ ? old_size : 0);
+  for (uint64_t region = end; region-- > first;) {
+    std::memcpy(words.data(), table + region * old_size, old_size * 8);
+    uint64_t* const to = table + region * new_size;
+    std::memset(to, 0, new_size * 8);
+    if (with_depth_) {
+      std::memcpy(depths.data(), depth_table + region * old_size, old_size * 2);
+      std::memset(depth_table + region * new_size, 0, new_size * 2);
+    }
+    for (uint64_t i = 0; i < old_size; ++i) {
+      if (words[i] == 0) continue;
+      uint64_t at = static_cast<uint64_t>((static_cast<Uint128>(words[i]) * new_lines) >> 64) * kLine;
+      while (to[at] != 0) at = at + 1 == new_size ? 0 : at + 1;
+      to[at] = words[i];
+      if (with_depth_) depth_table[region * new_size + at] = depths[i];
+    }
   }
 }
 
-bool VisitedSet::grow(size_t limit) {
-  // Small tables double; large ones grow by half, so that less of them stands empty.
-  const uint64_t wanted = capacity() < (uint64_t{1} << 22) ? lines_ * 2 : lines_ + lines_ / 2;
+bool VisitedSet::grow(size_t limit, unsigned threads) {
+  // Small tables double; the larger ones grow by less, so that less of them stands empty.
+  const uint64_t wanted = capacity() < (uint64_t{1} << 22)   ? lines_ * 2
+                          : capacity() < (uint64_t{1} << 25) ? lines_ + lines_ / 2
+                                                             : lines_ + lines_ / 4;
   const uint64_t most = std::min(words_.size() / 8, limit / (with_depth_ ? 10 : 8)) / (kRegions * kLine);
   const uint64_t new_lines = std::min(wanted, most);
   if (new_lines <= lines_ + lines_ / 16) {
     at_limit_ = true;
     return false;
   }
-  std::vector<uint64_t> words(lines_ * kLine);
-  std::vector<uint16_t> depths(with_depth_ ? lines_ * kLine : 0);
-  for (uint64_t region = kRegions; region-- > 0;)
-    move_region(region, lines_, new_lines, words.data(), depths.data());
+  if (capacity() < (uint64_t{1} << 21)) threads = 1;
+  // From the last region down, in stretches whose new places lie beyond all old places that are still to
+  // be moved; the regions of a stretch can move at once.
+  for (uint64_t end = kRegions; end > 0;) {
+    const uint64_t first = threads == 1 ? 0 : std::min(end - 1, (end * lines_ + new_lines - 1) / new_lines);
+    const uint64_t share = (end - first + threads - 1) / threads;
+    std::vector<std::jthread> helpers;
+    for (uint64_t from = first; from + share < end; from += share)
+      helpers.emplace_back([=, this] { move_regions(from, from + share, lines_, new_lines); });
+    move_regions(first + helpers.size() * share, end, lines_, new_lines);
+    end = first;
+  }
   lines_ = new_lines;
   return true;
 }

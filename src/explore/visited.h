@@ -10,13 +10,14 @@
 // they are touched. To grow, all workers must be outside (see Safepoint); regions then move, the last
 // one first, to their wider places in the same range: the new place of a region never covers an old
 // place that has not been moved yet. So no second table is needed, and the cost in memory is what the
-// table holds: 8 bytes over a load between one half and four fifths.
+// table holds: 8 bytes over a load of up to seven eighths.
 //
 // Depth. A depth-bounded depth-first search must visit a state again when it comes by a shorter way.
 // With `with_depth` a second array keeps the least depth at which each state was reached.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -68,10 +69,11 @@ class VisitedSet {
 
   // Makes room, without occupying more than `limit` bytes. False when there is not enough to gain; the
   // set then takes what still fits and answers kNoRoom after that. Only while no worker inserts.
-  bool grow(size_t limit = std::numeric_limits<size_t>::max());
+  // Large sets are moved by `threads` threads.
+  bool grow(size_t limit = std::numeric_limits<size_t>::max(), unsigned threads = 1);
 
   // Whether it is time to grow, given the number of states inserted.
-  bool crowded(uint64_t states) const { return states * 5 > capacity() * 4 && !at_limit_; }
+  bool crowded(uint64_t states) const { return states * 8 > capacity() * 7 && !at_limit_; }
   bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
   // What the table occupies now.
@@ -101,8 +103,7 @@ class VisitedSet {
     return reinterpret_cast<std::atomic<uint16_t>*>(depths_.data())[i];
   }
   Seen find_or_insert(const Digest& d, size_t& index);
-  void move_region(uint64_t region, uint64_t old_lines, uint64_t new_lines, uint64_t* words,
-                   uint16_t* depths);
+  void move_regions(uint64_t first, uint64_t end, uint64_t old_lines, uint64_t new_lines);
 
   Reservation words_;
   Reservation depths_;
@@ -111,21 +112,31 @@ class VisitedSet {
   bool at_limit_ = false;
 };
 
+// A line is scanned without branches: which of its words are the tag, and which are empty, as two masks.
 inline Seen VisitedSet::find_or_insert(const Digest& d, size_t& index) {
   const uint64_t tag = tag_of(d), region = region_of(d), size = lines_ * kLine;
   uint64_t at = home_of(tag);
-  for (uint64_t scanned = 0; scanned < size; ++scanned) {
-    std::atomic<uint64_t>& word = slot(region + at);
-    uint64_t found = word.load(std::memory_order_relaxed);
-    if (found == 0 && word.compare_exchange_strong(found, tag, std::memory_order_relaxed)) {
-      index = region + at;
-      return Seen::kNew;
+  for (uint64_t scanned = 0; scanned < size; scanned += kLine) {
+    std::atomic<uint64_t>* const line = &slot(region + at);
+    uint32_t same = 0, empty = 0;
+    for (uint32_t i = 0; i < kLine; ++i) {
+      const uint64_t word = line[i].load(std::memory_order_relaxed);
+      same |= static_cast<uint32_t>(word == tag) << i;
+      empty |= static_cast<uint32_t>(word == 0) << i;
     }
-    if (found == tag) {
-      index = region + at;
+    if (same != 0) {
+      index = region + at + static_cast<size_t>(std::countr_zero(same));
       return Seen::kBefore;
     }
-    if (++at == size) at = 0;
+    for (; empty != 0; empty &= empty - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(empty));
+      uint64_t found = 0;
+      const bool taken = line[i].compare_exchange_strong(found, tag, std::memory_order_relaxed);
+      if (!taken && found != tag) continue;  // another thread put another state there
+      index = region + at + i;
+      return taken ? Seen::kNew : Seen::kBefore;
+    }
+    at = at + kLine == size ? 0 : at + kLine;
   }
   return Seen::kNoRoom;
 }

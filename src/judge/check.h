@@ -41,18 +41,18 @@ namespace detail {
 
 // Looks for one choice among the successors of a state.
 template <class System>
-struct ChoiceSink {
-  typename System::State& next() { return scratch; }
+struct ChoiceSink : FullSink<System> {
+  typename System::State& next() { return built; }
   void commit(Choice choice, Outcome o) {
     if (choice != wanted || found) return;
     found = true;
-    chosen = scratch;
+    chosen = built;
     outcome = o;
   }
   Choice wanted{};
   bool found = false;
   Outcome outcome;
-  typename System::State scratch, chosen;
+  typename System::State built, chosen;
 };
 
 Error no_such_choice(size_t position, Choice choice);
@@ -79,7 +79,8 @@ class SystemCheck : public Check {
     system_.initial(state);
     Outcome outcome;
     for (size_t i = 0; i < trace.size(); ++i) {
-      detail::ChoiceSink<System> sink{.wanted = trace[i], .outcome = {}, .scratch = {}, .chosen = {}};
+      detail::ChoiceSink<System> sink;
+      sink.wanted = trace[i];
       system_.expand(state, sink);
       if (!sink.found) return detail::no_such_choice(i, trace[i]);
       outcome = sink.outcome;

@@ -220,6 +220,10 @@ struct IndexCore {
     return 0;
   }
 
+  struct Reader {
+    const Medium& medium;
+    uint16_t read_data(unsigned b) const { return medium.data[b]; }
+  };
   struct Device {
     const Config& config;
     Medium& medium;

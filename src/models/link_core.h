@@ -222,6 +222,10 @@ struct LinkCore {
   }
 
   // The device of the direct form: a medium inside the state.
+  struct Reader {
+    const Medium& medium;
+    uint8_t read_data(unsigned b) const { return medium.data[b]; }
+  };
   struct Device {
     const Config& config;
     Medium& medium;

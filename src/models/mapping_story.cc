@@ -154,9 +154,8 @@ void MappingTeller<Core, kCounter>::step(const State& from, Choice choice, const
       step.kind = StoryStep::Kind::kVerify;
       step.op = fmt::format("verify file{}", move.file);
       step.text = "reads the whole file";
-      State state = from;
       const auto& device = config().cache ? from.cache : from.disk;
-      system_.verify(state, move.file, [&](Finding finding, unsigned f, unsigned k, unsigned b) {
+      system_.verify(from, move.file, [&](Finding finding, unsigned f, unsigned k, unsigned b) {
         observe(from, device, finding, f, k, b, step);
       });
       break;

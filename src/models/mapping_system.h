@@ -4,7 +4,10 @@
 // interleave at every step, and the power can go at every step. See docs/models/file-mapping.md.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "explore/system.h"
 #include "models/mapping.h"
@@ -69,6 +72,21 @@ class MappingSystem {
     return digest_of(&canonical, sizeof canonical);
   }
 
+  // Recovery depends on the disk, on what was promised, and on which ops are in flight, and many states of
+  // a worker agree on these: its last recoveries are remembered by them.
+  struct Crash {
+    Medium disk{};
+    uint16_t ref = 0;
+    uint8_t ops[2] = {};  // op and file of each task
+    Outcome outcome;
+    bool operator==(const Crash& o) const { return std::memcmp(this, &o, offsetof(Crash, outcome)) == 0; }
+    uint64_t hash() const { return digest_of(this, offsetof(Crash, outcome)).lo; }
+  };
+  struct Scratch {
+    static constexpr size_t kCrashes = 1024;
+    std::vector<Crash> crashes = std::vector<Crash>(kCrashes);
+  };
+
   template <class Sink>
   void expand(const State& s, Sink& sink) const {
     unsigned busy = 0;
@@ -85,9 +103,22 @@ class MappingSystem {
       for (unsigned f = 0; f < config_.files; ++f)
         if ((busy >> f & 1) == 0) start_ops(s, t, f, free_blocks, sink);
     }
-    State& to = sink.next();
-    to = s;
-    sink.commit(Move::crash(), crash(to, kUnobserved));
+    if constexpr (Sink::remembers()) {
+      Crash now;
+      now.disk = s.disk;
+      now.ref = s.memory.ref;
+      for (unsigned t = 0; t < 2; ++t)
+        now.ops[t] = static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2);
+      Crash& known = sink.scratch().crashes[now.hash() % Scratch::kCrashes];
+      if (known == now) {
+        sink.commit_again(known.outcome);
+        return;
+      }
+      known = now;
+      known.outcome = commit_crash(s, sink);
+    } else {
+      commit_crash(s, sink);
+    }
   }
 
   // The program of the op that is in flight in a task, and the action that its next step is.
@@ -101,8 +132,8 @@ class MappingSystem {
   }
 
   template <class Observer>
-  uint32_t verify(State& s, unsigned f, Observer&& see) const {
-    const typename Core::Device device{config_, device_medium(s)};
+  uint32_t verify(const State& s, unsigned f, Observer&& see) const {
+    const typename Core::Reader device{config_.cache ? s.cache : s.disk};
     return Core::verify(config_, s.memory, f, expected(s), device, see);
   }
 
@@ -138,6 +169,15 @@ class MappingSystem {
   }
 
  private:
+  template <class Sink>
+  Outcome commit_crash(const State& s, Sink& sink) const {
+    State& to = sink.next();
+    to = s;
+    const Outcome outcome = crash(to, kUnobserved);
+    sink.commit(Move::crash(), outcome);
+    return outcome;
+  }
+
   // What reads and writes go to.
   Medium& device_medium(State& s) const { return config_.cache ? s.cache : s.disk; }
 
@@ -151,10 +191,18 @@ class MappingSystem {
         start(s, t, f, OpKind::kAppend, sink);
       start(s, t, f, OpKind::kDelete, sink);
     }
-    if (nibble(s.memory.ref, f) != kAbsent) {
-      State& to = sink.next();
-      to = s;
-      sink.commit(Move::op(t, Move::kVerify, f), {verify(to, f, kUnobserved), 0});
+    if (nibble(s.memory.ref, f) != kAbsent) verify_file(s, t, f, sink);
+  }
+
+  // A verify changes nothing: it leads back to the state itself.
+  template <class Sink>
+  void verify_file(const State& s, unsigned t, unsigned f, Sink& sink) const {
+    const Outcome outcome{verify(s, f, kUnobserved), 0};
+    if constexpr (Sink::remembers()) {
+      sink.commit_again(outcome);
+    } else {
+      sink.next() = s;
+      sink.commit(Move::op(t, Move::kVerify, f), outcome);
     }
   }
 

@@ -1,0 +1,251 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/mapping_check.h"
+#include "models/mapping_story.h"
+
+namespace sisyfs::mapping {
+namespace {
+
+// The cells of the verdict matrix: a model, an order, a cache, a number of tasks.
+struct Cell {
+  Model model;
+  bool naive, cache;
+  unsigned tasks;
+  uint64_t states, transitions;               // where the cell is clean, at 4 files and 3 blocks
+  uint64_t symmetric, symmetric_transitions;  // the same, files and tasks without names, at 4 blocks
+};
+
+std::ostream& operator<<(std::ostream& out, const Cell& c) {
+  return out << (c.model == Model::kLink ? "link" : "index") << (c.naive ? "Naive" : "Pointed")
+             << (c.cache ? "Cache" : "NoCache") << c.tasks;
+}
+
+Config config(const Cell& cell, unsigned files, unsigned blocks) {
+  Config c;
+  c.files = files;
+  c.blocks = blocks;
+  c.tasks = cell.tasks;
+  c.naive = cell.naive;
+  c.cache = cell.cache;
+  return c;
+}
+
+SearchResult run(Model model, const Config& c, unsigned threads = 1,
+                 SearchOrder order = SearchOrder::kBreadthFirst) {
+  SearchOptions o;
+  o.threads = threads;
+  o.order = order;
+  return make_steps_check(model, c)->search(o, {});
+}
+
+constexpr uint32_t kCriticalKinds = kLostBlock | kDoublePointer | kContentError;
+
+class CleanCell : public testing::TestWithParam<Cell> {};
+class WrongCell : public testing::TestWithParam<Cell> {};
+
+// The counts are those of an independent model of the same definition under SPIN's pan, which stores whole
+// states (tests/spin_e2e_test.cc compares them anew). A change that cannot be explained is a bug.
+TEST_P(CleanCell, HasItsPinnedNumberOfStatesOnOneThreadAndOnTwo) {
+  const Cell& cell = GetParam();
+  const SearchResult one = run(cell.model, config(cell, 4, 3), 1);
+  EXPECT_EQ(one.states, cell.states);
+  EXPECT_EQ(one.transitions, cell.transitions);
+  EXPECT_EQ(one.findings, 0u);
+  EXPECT_TRUE(one.exhausted);
+  const SearchResult two = run(cell.model, config(cell, 4, 3), 2);
+  EXPECT_EQ(two.states, one.states);
+  EXPECT_EQ(two.transitions, one.transitions);
+  EXPECT_EQ(two.visited, one.visited);
+  EXPECT_EQ(two.marks, one.marks);
+}
+
+TEST_P(CleanCell, DepthFirstVisitsTheSameStates) {
+  const Cell& cell = GetParam();
+  const SearchResult bfs = run(cell.model, config(cell, 3, 3), 2);
+  const SearchResult dfs = run(cell.model, config(cell, 3, 3), 2, SearchOrder::kDepthFirst);
+  EXPECT_EQ(dfs.visited, bfs.visited);
+  EXPECT_EQ(dfs.states, bfs.states);
+  EXPECT_EQ(dfs.transitions, bfs.transitions);
+}
+
+TEST_P(CleanCell, SymmetryKeepsTheVerdictAndHasItsPinnedNumberOfStates) {
+  const Cell& cell = GetParam();
+  Config c = config(cell, 4, 4);
+  c.symmetry = true;
+  const SearchResult r = run(cell.model, c, 2);
+  EXPECT_EQ(r.states, cell.symmetric);
+  EXPECT_EQ(r.transitions, cell.symmetric_transitions);
+  EXPECT_EQ(r.findings, 0u);
+  EXPECT_TRUE(r.exhausted);
+}
+
+TEST_P(CleanCell, DeadBlocksAreRepairedExactlyWhereAnOpIsNotAtomic) {
+  const Cell& cell = GetParam();
+  Config c = config(cell, 3, 3);
+  const bool atomic = cell.cache && cell.tasks == 1;  // FLUSH at the end of the only op in flight
+  EXPECT_EQ((run(cell.model, c).marks & kDeadRepaired) != 0, !atomic);
+  c.report_dead = true;
+  const SearchResult r = run(cell.model, c);
+  EXPECT_EQ(r.findings, atomic ? 0u : uint32_t{kDeadBlock}) << "asked to, it reports them";
+}
+
+TEST_P(WrongCell, ShowsEveryCriticalKindAndEachTraceIsConfirmed) {
+  const Cell& cell = GetParam();
+  const auto check = make_steps_check(cell.model, config(cell, 4, 3));
+  SearchOptions o;
+  o.stop = StopRule::kEach;
+  o.watched = kCriticalKinds;
+  const SearchResult r = check->search(o, {});
+  EXPECT_EQ(r.findings, kCriticalKinds);
+  const auto found = check->explain(o, r.findings);
+  ASSERT_EQ(found.size(), 3u);
+  for (const FoundTrace& f : found) {
+    EXPECT_EQ(f.trace.size(), r.least_depth[f.kind]);
+    const Result<Story> story = check->tell(f.trace);
+    ASSERT_TRUE(story) << story.error().message;
+    EXPECT_NE(story->findings >> f.kind & 1, 0u);
+    ASSERT_FALSE(story->steps.back().observed.empty());
+    bool named = false;
+    for (const Observation& seen : story->steps.back().observed)
+      named |= static_cast<uint32_t>(seen.kind) == f.kind;
+    EXPECT_TRUE(named) << "the story says what was seen";
+  }
+}
+
+TEST_P(WrongCell, FindsTheSameAtTheSameDepthOnTwoThreads) {
+  const Cell& cell = GetParam();
+  const auto check = make_steps_check(cell.model, config(cell, 4, 3));
+  SearchOptions o;
+  o.stop = StopRule::kEach;
+  o.watched = kCriticalKinds;
+  const SearchResult one = check->search(o, {});
+  o.threads = 2;
+  const SearchResult two = check->search(o, {});
+  EXPECT_EQ(two.states, one.states);
+  EXPECT_EQ(two.visited, one.visited);
+  EXPECT_EQ(two.least_depth, one.least_depth);
+  EXPECT_EQ(two.times_found, one.times_found);
+}
+
+constexpr Model L = Model::kLink, X = Model::kIndex;
+INSTANTIATE_TEST_SUITE_P(Matrix, CleanCell,
+                         testing::Values(Cell{L, true, true, 1, 7801, 18629, 9448, 22719},
+                                         Cell{L, false, true, 1, 7801, 18629, 9448, 22719},
+                                         Cell{L, false, true, 2, 1067137, 3651273, 783980, 2706816},
+                                         Cell{L, false, false, 1, 16921, 41765, 20693, 51334},
+                                         Cell{L, false, false, 2, 596601, 2103889, 420027, 1502771},
+                                         Cell{X, true, true, 1, 7609, 18197, 3100, 7527},
+                                         Cell{X, false, true, 1, 7609, 18197, 3112, 7551},
+                                         Cell{X, false, true, 2, 981985, 3374025, 251961, 875679},
+                                         Cell{X, false, false, 1, 16753, 41381, 6917, 17254},
+                                         Cell{X, false, false, 2, 536937, 1903825, 142600, 510282}),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(
+    Matrix, WrongCell,
+    testing::Values(Cell{L, true, false, 1, 0, 0, 0, 0}, Cell{L, true, false, 2, 0, 0, 0, 0},
+                    Cell{L, true, true, 2, 0, 0, 0, 0}, Cell{X, true, false, 1, 0, 0, 0, 0},
+                    Cell{X, true, false, 2, 0, 0, 0, 0}, Cell{X, true, true, 2, 0, 0, 0, 0}),
+    testing::PrintToStringParamName());
+
+// Fingerprints against whole states: a search that keeps every byte of every state counts the same.
+template <class Core>
+uint64_t count_whole_states(const Config& c) {
+  using System = MappingSystem<Core, false>;
+  using State = typename System::State;
+  struct Collector : detail::FullSink<System> {
+    State& next() { return built; }
+    void commit(Choice, Outcome) {
+      const auto* bytes = reinterpret_cast<const char*>(&built);
+      if (seen.emplace(bytes, sizeof built).second) queue.push_back(built);
+    }
+    State built;
+    std::set<std::string> seen;
+    std::vector<State> queue;
+  };
+  const System system(c);
+  Collector sink;
+  system.initial(sink.built);
+  sink.commit(Choice{}, {});
+  for (size_t i = 0; i < sink.queue.size(); ++i) {
+    const State s = sink.queue[i];
+    system.expand(s, sink);
+  }
+  return sink.seen.size();
+}
+
+TEST(MappingTest, FingerprintsCountAsManyStatesAsWholeStatesDo) {
+  Config c;
+  c.files = 3;
+  c.blocks = 3;
+  for (unsigned tasks : {1u, 2u})
+    for (bool naive : {false, true}) {
+      c.tasks = tasks;
+      c.naive = naive;
+      if (naive && tasks == 2) c.files = 2, c.blocks = 2;
+      EXPECT_EQ(run(Model::kLink, c).states, count_whole_states<LinkCore>(c));
+      EXPECT_EQ(run(Model::kIndex, c).states, count_whole_states<IndexCore>(c));
+    }
+}
+
+TEST(MappingTest, BothOptimisationsOfTheThesisReduceTheStates) {
+  for (Model model : {Model::kLink, Model::kIndex}) {
+    Config c;
+    c.files = 2;
+    c.blocks = 3;
+    const uint64_t both = run(model, c).states;
+    c.fill = false;
+    const uint64_t hash_only = run(model, c).states;
+    c.counter = true;
+    const SearchResult none = run(model, c);
+    EXPECT_LT(both, hash_only);
+    EXPECT_LT(hash_only, none.states);
+    EXPECT_EQ(none.findings, 0u) << "content is checked against what was written, and right";
+  }
+}
+
+// With data=counter what a file should hold is remembered, so the check must still see a wrong content.
+TEST(MappingTest, CounterDataStillShowsContentErrors) {
+  Config c;
+  c.files = 2;
+  c.blocks = 3;
+  c.naive = true;
+  c.cache = false;
+  c.counter = true;
+  SearchOptions o;
+  o.stop = StopRule::kFirst;
+  o.watched = kContentError;
+  EXPECT_EQ(make_steps_check(Model::kLink, c)->search(o, {}).findings, uint32_t{kContentError});
+}
+
+TEST(MappingTest, TellsTheDoublePointerOfTheNaiveLinkModel) {
+  Config c;
+  c.naive = true;
+  c.cache = false;
+  const auto check = make_steps_check(Model::kLink, c);
+  SearchOptions o;
+  const auto found = check->explain(o, kDoublePointer);
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = check->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  EXPECT_EQ(story->ops(), 2u);
+  EXPECT_EQ(story->crashes(), 2u);
+  ASSERT_EQ(story->writes.size(), 3u);
+  EXPECT_EQ(story->writes[0].label, "inodes of file0 and file1");
+  EXPECT_EQ(story->writes[2].label, "table of links");
+  EXPECT_NE(story->steps[2].text.find("not written yet: table of links"), std::string::npos)
+      << story->steps[2].text;
+  EXPECT_EQ(story->steps.back().observed.back().text,
+            "block 0 of file1 is disk block 0, which is also block 0 of file0");
+}
+
+TEST(MappingTest, ATraceOfAnotherConfigurationIsRefused) {
+  const auto check = make_steps_check(Model::kLink, Config{});
+  const Result<Story> story = check->tell({Choice{16}});
+  ASSERT_FALSE(story);
+  EXPECT_EQ(story.error().kind, ErrorKind::kBadInput);
+}
+
+}  // namespace
+}  // namespace sisyfs::mapping
