@@ -18,22 +18,27 @@ namespace {
 // Every state that can be reached by the choices that `follow` says yes to.
 template <class System, class Follow>
 std::deque<typename System::State> reachable(const System& system, Follow follow) {
-  struct Sink {
-    typename System::State& next() { return scratch; }
+  using State = typename System::State;
+  struct Sink : sisyfs::detail::FullSink<System> {
+    Sink(const System& s, Follow f) : system(s), follow(f) {}
+    State& next() { return built; }
     void commit(Choice choice, Outcome) {
-      if (follow(choice) && seen.insert(system.fingerprint(scratch)).second) states.push_back(scratch);
+      if (follow(choice)) keep();
+    }
+    void keep() {
+      if (seen.insert(system.fingerprint(built)).second) states.push_back(built);
     }
     const System& system;
     Follow follow;
-    typename System::State scratch;
+    State built;
     std::set<Digest> seen;
-    std::deque<typename System::State> states;
-  } sink{system, follow, {}, {}, {}};
-  system.initial(sink.scratch);
-  sink.seen.insert(system.fingerprint(sink.scratch));
-  sink.states.push_back(sink.scratch);
+    std::deque<State> states;
+  };
+  Sink sink(system, follow);
+  system.initial(sink.built);
+  sink.keep();
   for (size_t i = 0; i < sink.states.size(); ++i) {
-    const typename System::State from = sink.states[i];
+    const State from = sink.states[i];
     system.expand(from, sink);
   }
   return std::move(sink.states);
