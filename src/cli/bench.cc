@@ -1,4 +1,145 @@
+// sisyfs bench: speed and size as ratios measured in one run.
+#include "cli/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
 #include "cli/cli.h"
+#include "models/mapping_costs.h"
+
 namespace sisyfs::cli {
-void add_bench(CLI::App&, int&) {}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+namespace {
+
+Result<SearchResult> search(const std::string& target, const std::vector<std::string>& settings,
+                            unsigned threads, uint32_t depth = SearchBounds::kNoDepth) {
+  const Result<NamedCheck> named = registry().make(target, settings);
+  if (!named) return named.error();
+  SearchOptions options;
+  options.threads = threads;
+  options.bounds.depth = depth;
+  options.digest_visited = false;
+  options.interrupt = &interrupted();
+  return named->check->search(options, {});
+}
+
+void print_object(const nlohmann::ordered_json& object, int indent = 0) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_array() || value.is_object()) {
+      fmt::print("{:{}}{}\n", "", indent, value.is_array() ? name : fmt::format("[{}]", name));
+      print_object(value, indent + 2);
+    } else {
+      fmt::print("{:{}}{:<28} {}\n", "", indent, name,
+                 value.is_number_float() ? fmt::format("{:.3g}", value.get<double>())
+                 : value.is_string()     ? value.get<std::string>()
+                                         : value.dump());
+    }
+  }
+}
+
+}  // namespace
+
+BenchResult bench_share(const BenchFlags& flags) {
+  nlohmann::ordered_json out{{"bench", "share"}, {"cells", nlohmann::ordered_json::array()}};
+  double worst = 1;
+  for (const auto model : {mapping::Model::kLink, mapping::Model::kIndex})
+    for (int tasks : {1, 2}) {
+      const std::string name = model == mapping::Model::kLink ? "link" : "index";
+      mapping::Config config;
+      config.tasks = static_cast<unsigned>(tasks);
+      config.blocks = tasks == 1 ? (flags.quick ? 5 : 6) : (flags.quick ? 3 : 4);
+      const mapping::Costs costs = mapping::measure_costs(model, config, 200'000);
+      std::vector<double> per_transition;
+      for (int round = 0; round < flags.rounds; ++round) {
+        const Result<SearchResult> r =
+            search(name, {fmt::format("tasks={}", tasks), fmt::format("blocks={}", config.blocks)}, 1);
+        if (!r) return r.error();
+        per_transition.push_back(r->seconds * 1e9 / static_cast<double>(r->transitions));
+      }
+      const double total = median(per_transition);
+      worst = std::min(worst, costs.model_ns / total);
+      out["cells"].push_back({{"target", name},
+                              {"tasks", tasks},
+                              {"ns_per_transition", total},
+                              {"model_ns", costs.model_ns},
+                              {"fingerprint_ns", costs.fingerprint_ns},
+                              {"model_share", costs.model_ns / total},
+                              {"fingerprint_share", costs.fingerprint_ns / total},
+                              {"visited_and_frontier_share",
+                               std::max(0.0, 1 - (costs.model_ns + costs.fingerprint_ns) / total)}});
+    }
+  out["model_share"] = worst;
+  return out;
+}
+
+BenchResult bench_optimisations(const BenchFlags& flags) {
+  struct Series {
+    const char* name;
+    std::vector<std::string> settings;
+  };
+  const std::vector<Series> all = {{"none", {"data=counter", "free=keep"}},
+                                   {"hash", {"data=hash", "free=keep"}},
+                                   {"hash_and_fill", {"data=hash", "free=fill"}}};
+  nlohmann::ordered_json out{{"bench", "optimisations"}, {"targets", nlohmann::ordered_json::array()}};
+  for (const std::string target : {"link", "index"}) {
+    nlohmann::ordered_json entry{{"target", target}, {"states_by_depth", nlohmann::ordered_json::array()}};
+    for (uint32_t depth : {5u, 10u, 20u, 30u, 40u, 60u, 80u, 1000u}) {
+      nlohmann::ordered_json row{{"depth", depth}};
+      for (const Series& series : all) {
+        std::vector<std::string> settings = series.settings;
+        settings.push_back("files=2");
+        settings.push_back(flags.quick ? "blocks=3" : "blocks=4");
+        const Result<SearchResult> r = search(target, settings, 2, depth);
+        if (!r) return r.error();
+        row[series.name] = r->states;
+        row[std::string(series.name) + "_exhausted"] = r->exhausted;
+      }
+      entry["states_by_depth"].push_back(row);
+      if (interrupted().load()) return out;
+    }
+    out["targets"].push_back(entry);
+  }
+  return out;
+}
+
+void add_bench(CLI::App& app, int& exit) {
+  struct Flags {
+    std::string name;
+    bool json = false;
+    BenchFlags bench;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* sub = app.add_subcommand("bench", "Measure speed and size, as ratios in one run");
+  sub->add_option("name", flags->name,
+                  "spin (against SPIN's pan), share (where the time goes) or optimisations")
+      ->required()
+      ->check(CLI::IsMember({"spin", "share", "optimisations"}));
+  sub->add_flag("--json", flags->json, "one JSON object on standard output");
+  sub->add_flag("--quick", flags->bench.quick, "smaller geometries, for a first look");
+  sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
+      ->check(CLI::Range(1, 99))
+      ->capture_default_str();
+  sub->callback([flags, &exit] {
+    const BenchResult result = flags->name == "spin"    ? bench_spin(flags->bench)
+                               : flags->name == "share" ? bench_share(flags->bench)
+                                                        : bench_optimisations(flags->bench);
+    if (!result) {
+      exit = fail(result.error());
+      return;
+    }
+    if (flags->json)
+      fmt::print("{}\n", result->dump(2));
+    else
+      print_object(*result);
+    exit = kClean;
+  });
+}
+
 }  // namespace sisyfs::cli

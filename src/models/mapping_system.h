@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/fingerprint.h"
 #include "explore/system.h"
 #include "models/mapping.h"
 #include "models/mapping_symmetry.h"
@@ -67,24 +68,32 @@ class MappingSystem {
   }
 
   Digest fingerprint(const State& s) const {
-    if (!config_.symmetry) return digest_of(&s, sizeof s);
+    if (!config_.symmetry) return fingerprint_of(s);
     const State canonical = canonical_form<Core>(config_, s);
-    return digest_of(&canonical, sizeof canonical);
+    return fingerprint_of(canonical);
   }
 
   // Recovery depends on the disk, on what was promised, and on which ops are in flight, and many states of
   // a worker agree on these: its last recoveries are remembered by them.
+  static constexpr size_t kRemembered = 4096;
   struct Crash {
     Medium disk{};
     uint16_t ref = 0;
     uint8_t ops[2] = {};  // op and file of each task
     Outcome outcome;
     bool operator==(const Crash& o) const { return std::memcmp(this, &o, offsetof(Crash, outcome)) == 0; }
-    uint64_t hash() const { return digest_of(this, offsetof(Crash, outcome)).lo; }
+    // Where to look for it; a poor hash only costs a recovery.
+    size_t slot() const {
+      uint64_t words[4];  // the first 24 bytes and the last 8; the index model's inodes and half its data
+      std::memcpy(words, this, 24);
+      std::memcpy(&words[3], reinterpret_cast<const char*>(this) + offsetof(Crash, outcome) - 8, 8);
+      const uint64_t mixed = mul_fold(words[0] ^ 0x9e3779b97f4a7c15u, words[1] ^ 0xd1342543de82ef95u) ^
+                             mul_fold(words[2] ^ 0xa0761d6478bd642fu, words[3] ^ 0xe7037ed1a0b428dbu);
+      return mixed % kRemembered;
+    }
   };
   struct Scratch {
-    static constexpr size_t kCrashes = 1024;
-    std::vector<Crash> crashes = std::vector<Crash>(kCrashes);
+    std::vector<Crash> crashes = std::vector<Crash>(kRemembered);
   };
 
   template <class Sink>
@@ -109,7 +118,7 @@ class MappingSystem {
       now.ref = s.memory.ref;
       for (unsigned t = 0; t < 2; ++t)
         now.ops[t] = static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2);
-      Crash& known = sink.scratch().crashes[now.hash() % Scratch::kCrashes];
+      Crash& known = sink.scratch().crashes[now.slot()];
       if (known == now) {
         sink.commit_again(known.outcome);
         return;

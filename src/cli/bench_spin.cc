@@ -1,0 +1,180 @@
+// bench spin: the file-mapping models under SPIN's pan and under sisyfs, in turn, in one run.
+//
+// Both exhaust the same model at equal numbers of states and transitions, without reductions, each in a
+// process of its own. pan runs with the fastest of its exact option sets (bench/spin/run says which there
+// are); its memory is its own account, ours is what the operating system saw, so that neither is flattered.
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "cli/bench.h"
+#include "cli/cli.h"
+
+extern char** environ;
+
+namespace sisyfs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Output {
+  std::string text;
+  int exit = 0;
+  double peak_mb = 0;
+};
+
+// Runs a program to its end and keeps what it prints.
+Result<Output> run_program(const std::string& program, std::vector<std::string> words) {
+  int ends[2];
+  if (pipe(ends) != 0) return system_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  Output out;
+  if (error == 0) {
+    std::array<char, 65536> buffer;
+    for (ssize_t n = 0; (n = read(ends[0], buffer.data(), buffer.size())) > 0;)
+      out.text.append(buffer.data(), static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  if (error != 0) return system_error(fmt::format("cannot run {}: {}", program, std::strerror(error)));
+  int status = 0;
+  struct rusage usage {};
+  if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status))
+    return system_error(fmt::format("{} did not end by itself", program));
+  out.exit = WEXITSTATUS(status);
+  out.peak_mb = static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+  return out;
+}
+
+struct Measured {
+  uint64_t states = 0, transitions = 0;
+  std::vector<double> seconds;
+  double memory_mb = 0;
+  double rate() const { return static_cast<double>(transitions) / std::max(1e-9, median(seconds)); }
+};
+
+Status add_round(Measured& m, const Result<Output>& output, const char* who, const char* memory_key) {
+  if (!output) return output.error();
+  const Json json = Json::parse(output->text, nullptr, false);
+  if (json.is_discarded() || !json.contains("states"))
+    return system_error(fmt::format("{} gave no result (exit code {})", who, output->exit));
+  m.states = json["states"];
+  m.transitions = json["transitions"];
+  m.seconds.push_back(json["seconds"]);
+  m.memory_mb = memory_key != nullptr ? json[memory_key].get<double>() : output->peak_mb;
+  return {};
+}
+
+struct CellSpec {
+  std::string target;
+  int tasks, blocks;
+};
+
+struct CellRun {
+  Measured pan_fast, pan_processes, one, two, reduced;
+  const Measured& pan() const { return pan_fast.rate() >= pan_processes.rate() ? pan_fast : pan_processes; }
+};
+
+Status run_round(const CellSpec& cell, CellRun& run) {
+  const std::string script = SISYFS_BENCH_DIR "/spin/run";
+  const auto pan = [&](Measured& m, const char* set) {
+    fmt::print(stderr, "bench spin: {} with {} task(s), {} blocks: pan ({})\n", cell.target, cell.tasks,
+               cell.blocks, set);
+    return add_round(m,
+                     run_program(script, {"run", cell.target, "4", std::to_string(cell.blocks),
+                                          std::to_string(cell.tasks), "flush", "pointed", set}),
+                     "pan", "memory_mb");
+  };
+  const auto ours = [&](Measured& m, int threads, bool symmetry) {
+    return add_round(
+        m,
+        run_program("/proc/self/exe", {"sisyfs", "check", cell.target, "--tasks", std::to_string(cell.tasks),
+                                       "--set", fmt::format("blocks={}", cell.blocks), "--set",
+                                       fmt::format("symmetry={}", symmetry ? "on" : "off"), "--threads",
+                                       std::to_string(threads), "--all", "--progress", "off", "--json", "-"}),
+        "sisyfs", nullptr);
+  };
+  if (Status s = ours(run.one, 1, false); !s) return s;
+  if (Status s = pan(run.pan_fast, "fast"); !s) return s;
+  if (Status s = ours(run.two, 2, false); !s) return s;
+  if (Status s = pan(run.pan_processes, "processes"); !s) return s;
+  return ours(run.reduced, 2, true);
+}
+
+}  // namespace
+
+BenchResult bench_spin(const BenchFlags& flags) {
+  if (!std::filesystem::exists(SISYFS_BENCH_DIR "/spin/run"))
+    return bad_input("bench spin needs the source tree that this program was built from");
+  const Result<Output> spin = run_program("spin", {"spin", "-V"});
+  if (!spin || spin->exit != 0) return bad_input("bench spin needs SPIN: apt-get install spin");
+  Json out{{"bench", "spin"}};
+  double ratio_1 = std::numeric_limits<double>::max(), ratio_2 = ratio_1, memory = ratio_1, threads = ratio_1;
+  Json cells = Json::array();
+  for (const char* target : {"link", "index"})
+    for (int tasks : {1, 2}) {
+      const CellSpec cell{target, tasks, tasks == 1 ? (flags.quick ? 5 : 6) : (flags.quick ? 3 : 4)};
+      CellRun run;
+      for (int round = 0; round < flags.rounds; ++round) {
+        if (Status s = run_round(cell, run); !s) return s.error();
+        if (interrupted().load()) return system_error("interrupted");
+      }
+      const Measured& pan = run.pan();
+      if (pan.states != run.one.states || pan.transitions != run.one.transitions ||
+          run.two.states != run.one.states)
+        return system_error(
+            fmt::format("{}: pan has {} states and {} transitions, sisyfs {} and {}: the models differ",
+                        target, pan.states, pan.transitions, run.one.states, run.one.transitions));
+      ratio_1 = std::min(ratio_1, run.one.rate() / pan.rate());
+      ratio_2 = std::min(ratio_2, run.two.rate() / pan.rate());
+      memory = std::min(memory, pan.memory_mb / std::max(run.one.memory_mb, run.two.memory_mb));
+      threads = std::min(threads, run.two.rate() / run.one.rate());
+      cells.push_back(
+          {{"target", target},
+           {"tasks", tasks},
+           {"files", 4},
+           {"blocks", cell.blocks},
+           {"states", pan.states},
+           {"transitions", pan.transitions},
+           {"pan_options", &pan == &run.pan_fast ? "fast" : "processes"},
+           {"pan_seconds", median(pan.seconds)},
+           {"pan_memory_mb", pan.memory_mb},
+           {"sisyfs_seconds_1", median(run.one.seconds)},
+           {"sisyfs_seconds_2", median(run.two.seconds)},
+           {"sisyfs_memory_mb", std::max(run.one.memory_mb, run.two.memory_mb)},
+           {"transitions_ratio_1", run.one.rate() / pan.rate()},
+           {"transitions_ratio_2", run.two.rate() / pan.rate()},
+           {"memory_ratio", pan.memory_mb / std::max(run.one.memory_mb, run.two.memory_mb)},
+           {"threads_ratio", run.two.rate() / run.one.rate()},
+           {"with_symmetry_states", run.reduced.states},
+           {"with_symmetry_seconds_2", median(run.reduced.seconds)},
+           {"with_symmetry_time_ratio", median(pan.seconds) / std::max(1e-3, median(run.reduced.seconds))}});
+    }
+  out["transitions_ratio_1"] = ratio_1;
+  out["transitions_ratio_2"] = ratio_2;
+  out["memory_ratio"] = memory;
+  out["threads_ratio"] = threads;
+  out["rounds"] = flags.rounds;
+  out["cells"] = cells;
+  return out;
+}
+
+}  // namespace sisyfs::cli
