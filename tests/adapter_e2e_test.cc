@@ -11,13 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Run {
+struct Answer {
   int code = -1;
   std::string text;
 };
 
-Run run(const std::string& arguments) {
-  Run out;
+Answer run(const std::string& arguments) {
+  Answer out;
   FILE* pipe = popen((std::string("'") + SISYFS_PROGRAM + "' " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return out;
   char buffer[4096];
@@ -28,21 +28,21 @@ Run run(const std::string& arguments) {
 
 TEST(AdapterEndToEndTest, AFindingIsToldAndReplayed) {
   for (const char* target : {"link", "index"}) {
-    const Run found = run(std::string("check ") + target + " --via disk --set order=naive --only M3");
+    const Answer found = run(std::string("check ") + target + " --via disk --set order=naive --only M3");
     EXPECT_EQ(found.code, 1) << found.text;
     EXPECT_THAT(found.text, HasSubstr("FOUND double-pointer"));
     EXPECT_THAT(found.text, HasSubstr("lost: write 2"));
     const size_t at = found.text.find("s1:");
     ASSERT_NE(at, std::string::npos) << found.text;
     const std::string token = found.text.substr(at, found.text.find('\n', at) - at);
-    const Run again = run("replay " + token);
+    const Answer again = run("replay " + token);
     EXPECT_EQ(again.code, 1) << again.text;
     EXPECT_THAT(again.text, HasSubstr("still happens"));
   }
 }
 
 TEST(AdapterEndToEndTest, OptionsThatDoNotGoTogetherAreOneMessage) {
-  const Run refused = run("check link --via disk --tasks 2");
+  const Answer refused = run("check link --via disk --tasks 2");
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(
       refused.text,
@@ -50,7 +50,7 @@ TEST(AdapterEndToEndTest, OptionsThatDoNotGoTogetherAreOneMessage) {
 }
 
 TEST(AdapterEndToEndTest, TheSafeOrderPasses) {
-  const Run clean = run("check link --via disk --set files=2 --set blocks=3 --set impossible=on");
+  const Answer clean = run("check link --via disk --set files=2 --set blocks=3 --set impossible=on");
   EXPECT_EQ(clean.code, 0) << clean.text;
   EXPECT_THAT(clean.text, HasSubstr("an impossible op was refused"));
 }
