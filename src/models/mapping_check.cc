@@ -1,6 +1,8 @@
 #include "models/mapping_check.h"
 
+#include "judge/disk_system.h"
 #include "models/mapping_story.h"
+#include "models/mapping_target.h"
 
 namespace sisyfs::mapping {
 namespace {
@@ -50,6 +52,11 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::choice("dead", {"repair", "report"}, "repair",
                          "dead blocks: repaired in silence, or reported as findings"),
       OptionSpec::flag("symmetry", false, "merge states that differ only in the names of files and tasks"),
+      OptionSpec::choice("via", {"steps", "disk"}, "steps",
+                         "ops in steps with tasks interleaved, or whole on a disk through the adapter"),
+      OptionSpec::choice("crash", {"prefixes", "subsets", "none"}, "prefixes",
+                         "via=disk: what a power cut keeps of the writes since the last flush"),
+      OptionSpec::flag("impossible", false, "via=disk: also try ops that must fail"),
   };
 }
 
@@ -66,6 +73,38 @@ Config config_of(const Options& options) {
   c.report_dead = options.choice_text("dead") == "report";
   c.symmetry = options.flag("symmetry");
   return c;
+}
+
+// As many units as a file can have: the target's own limits are the tighter ones.
+Result<std::unique_ptr<Check>> make_disk_check(Model model, const Config& config, PowerCuts cuts,
+                                               bool impossible) {
+  DiskSetup setup;
+  setup.make_target = [model, config] {
+    return model == Model::kLink ? make_link_target(config) : make_index_target(config);
+  };
+  setup.bounds.ops = setup.bounds.ops | OpSet(sisyfs::OpKind::kRead);
+  setup.bounds.max_files = kMaxFiles;
+  setup.bounds.max_file_size = kMaxBlocks;
+  setup.bounds.impossible = impossible;
+  setup.device.cache = config.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
+  setup.device.order = cuts == PowerCuts::kSubsets ? WriteOrder::kFree : WriteOrder::kInOrder;
+  setup.crashes = cuts != PowerCuts::kNone;
+  setup.report_repaired = config.report_dead;
+  return sisyfs::make_disk_check(std::move(setup));
+}
+
+Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
+  const Config config = config_of(options);
+  const auto cuts = options.choice<PowerCuts>("crash");
+  const bool impossible = options.flag("impossible");
+  if (options.choice_text("via") == "steps") {
+    if (cuts == PowerCuts::kPrefixes && !impossible) return make_steps_check(model, config);
+    return bad_input("crash and impossible are options of the form with a disk: add via=disk");
+  }
+  if (config.tasks != 1 || config.symmetry || config.counter)
+    return bad_input(
+        "via=disk runs whole ops of one task: tasks=2, symmetry=on and data=counter need via=steps");
+  return make_disk_check(model, config, cuts, impossible);
 }
 
 std::unique_ptr<Check> make_steps_check(Model model, const Config& config) {

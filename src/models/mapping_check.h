@@ -12,11 +12,25 @@ namespace sisyfs::mapping {
 
 enum class Model : uint8_t { kLink, kIndex };
 
+// via=disk: what a power cut leaves of the writes since the last flush. In the order of the option's values.
+enum class PowerCuts : uint8_t {
+  kPrefixes,  // the first few of them
+  kSubsets,   // any of them
+  kNone,      // the power does not go
+};
+
 // The options that both models declare, and what they mean.
 std::vector<OptionSpec> option_specs();
 Config config_of(const Options& options);
 
-// The model as a transition system of its own, ops split into steps and tasks interleaved.
+// The model as a transition system of its own, ops split into steps and tasks interleaved (via=steps).
 std::unique_ptr<Check> make_steps_check(Model model, const Config& config);
+
+// The model as a target with a disk, checked through the adapter, ops run whole (via=disk).
+Result<std::unique_ptr<Check>> make_disk_check(Model model, const Config& config, PowerCuts cuts,
+                                               bool impossible);
+
+// What the options ask for, or why they do not go together.
+Result<std::unique_ptr<Check>> make_check(Model model, const Options& options);
 
 }  // namespace sisyfs::mapping

@@ -10,7 +10,7 @@ CheckEntry mapping_entry(mapping::Model model, const char* name, const char* sum
           .summary = summary,
           .options = mapping::option_specs(),
           .make = [model](const Options& options) -> Result<std::unique_ptr<Check>> {
-            return mapping::make_steps_check(model, mapping::config_of(options));
+            return mapping::make_check(model, options);
           }};
 }
 

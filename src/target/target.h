@@ -39,9 +39,10 @@ enum class SnapshotCost : uint8_t {
 
 // What a target is and can. Fixed for the life of a target.
 struct Traits {
-  OpSet ops;                              // what apply() supports; without kMkdir there is one flat directory
-  bool durable_ops = false;               // every op is durable when it returns
-  bool has_fsck = false;                  // fsck() does something
+  OpSet ops;                   // what apply() supports; without kMkdir there is one flat directory
+  bool durable_ops = false;    // every op is durable when it returns
+  bool has_fsck = false;       // fsck() does something
+  bool limited_space = false;  // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   SnapshotCost snapshot_cost = SnapshotCost::kCopy;
 
@@ -99,6 +100,8 @@ class Target {
 
   // What a block of the disk holds, for reports: "inode 2", "bitmap". Empty if not known.
   virtual std::string name_block(uint64_t address) const;
+  // What these blocks, written from `address` on, say: "file0 absent". Empty if not known.
+  virtual std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const;
 
   // All that is remembered, mounted or not. The digest covers what can make a difference to any later call.
   virtual Snapshot save() const = 0;

@@ -1,0 +1,362 @@
+#include "judge/disk_rig.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "judge/usable.h"
+
+namespace sisyfs {
+namespace {
+
+// Where all paths end that end with a broken promise.
+constexpr Digest kOverPrint{0x6f766572, 1};
+
+Workload workload_of(const Bounds& bounds) {
+  Result<Workload> workload = Workload::make(bounds);
+  SISYFS_ASSERT(workload, "the bounds were accepted before");
+  return *std::move(workload);
+}
+
+// Whether an op may be refused for lack of space.
+bool needs_space(OpKind kind) {
+  static constexpr OpSet kNeedsNone(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kUnlink,
+                                    OpKind::kRmdir);
+  return !kNeedsNone.has(kind);
+}
+
+// Whether an op that succeeds promises that everything is durable.
+bool promises_all(const Traits& traits, OpKind kind) {
+  return traits.durable_ops || kind == OpKind::kSync || kind == OpKind::kRemount;
+}
+
+}  // namespace
+
+DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blank)
+    : setup_(setup),
+      bounds_(bounds),
+      target_(setup.make_target()),
+      traits_(target_->traits()),
+      workload_(workload_of(bounds)),
+      disk_(blank),
+      during_(traits_.contract, Tree()),
+      after_(during_),
+      end_(blank),
+      epoch_(setup.device, blank),
+      looks_(setup.device, DiskState(blank)),
+      states_(epoch_),
+      settling_(setup.device, DiskState(blank)),
+      recoveries_(setup.memo_bits),
+      walks_(setup.memo_bits),
+      usable_(setup.memo_bits) {
+  for (const ProblemKind& problem : traits_.problems) {
+    const auto kind = find_kind(problem.code);
+    problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
+  }
+}
+
+int DiskRig::put_initial(DiskSystemState& to) {
+  if (const int error = target_->format(disk_)) return error;
+  // What format has written was on the disk long before we came.
+  disk_.load(DiskState(disk_.state().current));
+  if (const int error = target_->mount(disk_)) return error;
+  const Walk walk = target_->walk();
+  if (walk.error != 0) return walk.error;
+  to.over = false;
+  to.memory = target_->save();
+  to.disk = settle(disk_.state());
+  to.expectation = Expectation(traits_.contract, walk.tree);
+  to.print = digest_at(1, to.memory.digest()) + digest_at(2, print_of(to.disk)) +
+             digest_at(3, to.expectation.digest());
+  return 0;
+}
+
+void DiskRig::begin(const DiskSystemState& from) {
+  from_ = &from;
+  workload_.from(from.expectation.now(), &ops_);
+  seen_looks_.clear();
+  seen_crashes_.clear();
+  looking_ = false;
+}
+
+OpResult DiskRig::perform(const Op& op) {
+  if (op.kind != OpKind::kRemount) return target_->apply(op);
+  if (const int error = target_->unmount()) return OpResult::of(error);
+  return OpResult::of(target_->mount(disk_));
+}
+
+void DiskRig::run(uint32_t number) {
+  const Op& op = ops_[number].op;
+  outcome_ = {};
+  over_ = false;
+  crash_move_ = {.op = number, .crash = true};
+  look_number_ = 0;
+  looking_ = false;
+  if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) outcome_.marks |= kLeftOut;
+
+  disk_.load(from_->disk);
+  events_before_ = disk_.state().log.size();
+  target_->load(from_->memory, disk_);
+  Tree tree = from_->expectation.now();
+  expected_ = sisyfs::apply(op, tree);
+  disk_.mark({MarkKind::kOpBegin, 0});
+  result_ = perform(op);
+  disk_.mark({MarkKind::kOpEnd, 0});
+
+  const bool no_space =
+      result_.error == ENOSPC && expected_.error == 0 && traits_.limited_space && needs_space(op.kind);
+  if (no_space) outcome_.marks |= kNoSpace;
+  if (expected_.error != 0) outcome_.marks |= kRefused;
+  if (!no_space && result_ != expected_) outcome_.findings |= bit(FindingKind::kWrongErrno);
+
+  // A power cut during an op that fails must leave what was there, one during an op that succeeds may leave
+  // what it leads to as well.
+  after_ = from_->expectation;
+  during_ = from_->expectation;
+  if (result_.error == 0) {
+    during_.begin_op(tree);
+    after_.begin_op(std::move(tree));
+    after_.end_op(0);
+  }
+  if (result_.error == 0 && promises_all(traits_, op.kind)) {
+    disk_.mark({MarkKind::kPromise, 0});
+    after_.promise_all();
+  }
+  judge_op();
+}
+
+void DiskRig::judge_op() {
+  memory_ = target_->save();
+  if (outcome_.findings == 0) {
+    const WalkAnswer& seen = walk(memory_);
+    if (seen.error != 0 || seen.tree != after_.now().digest())
+      outcome_.findings |= bit(FindingKind::kWrongEffect);
+  }
+  // Beyond what the reference knows there is nothing to hold the system against.
+  over_ = outcome_.findings != 0;
+  log_ = disk_.state().log;
+  if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
+  if (over_) return;
+  end_ = settle(disk_.state());
+  end_print_ = print_of(end_);
+  if (setup_.crashes) looks_.restart(disk_.state(), events_before_);
+}
+
+bool DiskRig::next_look() {
+  if (!setup_.crashes || over_) return false;
+  while (const Look* look = looks_.next()) {
+    const uint32_t number = look_number_++;
+    if (number >= DiskMove::kLooks) break;
+    crash_expectation_ = look->promises == 0 ? &during_ : &after_;
+    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
+    if (!seen_looks_.insert(what)) continue;
+    crash_move_.look = number;
+    state_number_ = 0;
+    states_.restart(look->epoch, setup_.enumeration);
+    return looking_ = true;
+  }
+  return looking_ = false;
+}
+
+bool DiskRig::next_crash() {
+  while (looking_ || next_look()) {
+    crash_state_ = state_number_ < DiskMove::kStates ? states_.next() : nullptr;
+    if (crash_state_ == nullptr) {
+      looking_ = false;
+      continue;
+    }
+    crash_move_.state = state_number_++;
+    recovered_ = &recover(*crash_state_);
+    crash_outcome_ = {recovered_->findings, recovered_->marks};
+    crash_over_ = !recovered_->alive;
+    if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
+      crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
+      crash_over_ = true;
+    }
+    if (crash_state_->lost_pieces() != 0) crash_outcome_.marks |= kPowerCutInOp;
+    // The last number may not have been the last state.
+    if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
+      crash_outcome_.marks |= kLeftOut;
+    // The same disk may come from many cuts; it is told once, unless more is seen.
+    const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
+    if (seen_crashes_.insert(digest_at(seen, crash_state_->digest()))) return true;
+  }
+  return false;
+}
+
+void DiskRig::put_crash(DiskSystemState& to) const {
+  to.over = crash_over_;
+  if (crash_over_) {
+    to.print = kOverPrint;
+    return;
+  }
+  to.disk = recovered_->disk;
+  to.memory = recovered_->memory;
+  to.expectation = Expectation(traits_.contract, recovered_->tree);
+  to.print = digest_at(1, to.memory.digest()) + digest_at(2, recovered_->disk_print) +
+             digest_at(3, to.expectation.digest());
+}
+
+void DiskRig::put_end(DiskSystemState& to) const {
+  to.over = over_;
+  if (over_) {
+    to.print = kOverPrint;
+    return;
+  }
+  to.disk = end_;
+  to.memory = memory_;
+  to.expectation = after_;
+  to.print = digest_at(1, to.memory.digest()) + digest_at(2, end_print_) + digest_at(3, after_.digest());
+}
+
+const Recovered& DiskRig::recover(CrashState& state) {
+  if (const Recovered* known = recoveries_.find(state.digest())) return *known;
+  Recovered& out = recoveries_.put(state.digest());
+  recover(state.image(), out, nullptr);
+  return out;
+}
+
+uint32_t DiskRig::finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
+
+// The check repairs, and then looks again: what it still finds is a broken system. Problems that the
+// catalogue knows are told by their name.
+uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
+  uint32_t findings = 0;
+  report_.clear();
+  target_->fsck(disk_, FsckMode::kRepair, &report_);
+  for (const Problem& problem : report_.problems) {
+    if (problem.repaired) *marks |= kFsckRepaired;
+    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable;
+    if (!harmless || setup_.report_repaired) findings |= finding_of(problem);
+  }
+  report_again_.clear();
+  target_->fsck(disk_, FsckMode::kCheck, &report_again_);
+  bool clean = report_.error == 0 && report_again_.error == 0;
+  for (const Problem& problem : report_again_.problems) {
+    const bool named =
+        finding_of(problem) != 0 && traits_.problems[problem.kind].severity == Severity::kCritical;
+    if (named)
+      findings |= finding_of(problem);
+    else
+      clean = false;
+  }
+  if (!clean) findings |= bit(FindingKind::kNotClean);
+  if (notes != nullptr) notes->repair = report_, notes->check = report_again_;
+  return findings;
+}
+
+void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) {
+  out.findings = out.marks = 0;
+  out.alive = false;
+  disk_.load(DiskState(image));
+  target_->power_cut();
+  if (traits_.has_fsck) out.findings |= judge_fsck(notes, &out.marks);
+  if (const int error = target_->mount(disk_)) {
+    out.findings |= bit(FindingKind::kNotMountable);
+    if (notes != nullptr) notes->mount_error = error;
+  } else {
+    Walk walk = target_->walk();
+    if (walk.error != 0)
+      out.findings |= bit(FindingKind::kNotWalkable);
+    else
+      out.alive = true;
+    if (notes != nullptr) notes->walk = walk;
+    out.tree = std::move(walk.tree);
+  }
+  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
+  if (!out.alive) return;
+  out.memory = target_->save();
+  out.disk = settle(disk_.state());
+  out.disk_print = print_of(out.disk);
+  if (out.findings != 0 || !setup_.usability) return;
+  // Many cuts come back as one system.
+  const Digest key = digest_at(1, out.memory.digest()) + digest_at(2, out.disk_print);
+  const bool* known = notes == nullptr ? usable_.find(key) : nullptr;
+  if (known == nullptr) {
+    bool& usable = usable_.put(key);
+    usable = is_usable(*target_, disk_, bounds_, out.tree, notes == nullptr ? nullptr : &notes->unusable);
+    known = &usable;
+  }
+  if (!*known) out.findings |= bit(FindingKind::kNotUsable);
+}
+
+RecoveryNotes DiskRig::notes() {
+  RecoveryNotes notes;
+  Recovered again;
+  recover(crash_state_->image(), again, &notes);
+  return notes;
+}
+
+const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
+  const Digest key = digest_at(1, memory.digest()) + digest_at(2, disk_.state().current.digest());
+  if (const WalkAnswer* known = walks_.find(key)) return *known;
+  WalkAnswer& out = walks_.put(key);
+  const Walk walk = target_->walk();
+  out = {walk.error, walk.tree.digest()};
+  return out;
+}
+
+const Walk& DiskRig::walk_again() { return walk_ = target_->walk(); }
+
+// Nearly always everything is durable: the device writes through, or a flush came last.
+DiskState DiskRig::settle(const DiskState& state) {
+  bool durable = setup_.device.cache == WriteCache::kWriteThrough;
+  if (!durable) {
+    state.log.events(events_);
+    const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
+      return event->changes_blocks() || event->kind == EventKind::kFlush;
+    });
+    durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
+  }
+  if (durable) return DiskState(state.current);
+  settling_.restart(state);
+  while (settling_.next() != nullptr) {
+  }
+  return settling_.settled();
+}
+
+Digest DiskRig::print_of(const DiskState& disk) {
+  if (disk.log.empty()) return digest_at(0, disk.durable.digest());  // what an empty epoch has
+  epoch_.restart(disk.durable);
+  for (const Event* event : disk.log.events(events_)) {
+    if (event->changes_blocks()) epoch_.add(*event);
+  }
+  return epoch_.digest();
+}
+
+RigPool::~RigPool() {
+  for (std::atomic<DiskRig*>& slot : free_) delete slot.load(std::memory_order_relaxed);
+}
+
+namespace {
+
+// Where this thread looks first.
+size_t home() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
+  return mine;
+}
+
+}  // namespace
+
+std::unique_ptr<DiskRig> RigPool::take() {
+  for (size_t i = 0; i < kSlots; ++i) {
+    std::atomic<DiskRig*>& slot = free_[(home() + i) % kSlots];
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    if (DiskRig* rig = slot.exchange(nullptr, std::memory_order_acquire))
+      return std::unique_ptr<DiskRig>(rig);
+  }
+  return std::make_unique<DiskRig>(setup_, bounds_, blank_);
+}
+
+void RigPool::give(std::unique_ptr<DiskRig> rig) {
+  for (size_t i = 0; i < kSlots; ++i) {
+    DiskRig* none = nullptr;
+    if (!free_[(home() + i) % kSlots].compare_exchange_strong(none, rig.get(), std::memory_order_release))
+      continue;
+    (void)rig.release();
+    return;
+  }
+}
+
+}  // namespace sisyfs

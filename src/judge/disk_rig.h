@@ -1,0 +1,184 @@
+// DiskRig: one worker's target, disk and tables; what expand() of the adapter works with.
+//
+// A target is stateful and used by one thread, while a transition system is immutable and shared. So
+// everything that changes lives in rigs, which expand() leases from a pool. A rig remembers things between
+// leases only to be faster: what it answers depends on the state and the setup alone.
+//
+//   rig.begin(state);
+//   for (uint32_t op = 0; op < rig.ops().size(); ++op) {
+//     rig.run(op);
+//     rig.put_end(successor);
+//     while (rig.next_crash()) rig.put_crash(successor);
+//   }
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crash/looks.h"
+#include "judge/catalogue.h"
+#include "judge/digest_set.h"
+#include "judge/disk_setup.h"
+#include "judge/memo.h"
+
+namespace sisyfs {
+
+// How a crash state came back. Depends on its image alone.
+struct Recovered {
+  uint32_t findings = 0;  // all but R3
+  uint32_t marks = 0;
+  bool alive = false;  // it was mounted and walked; the rest is only then
+  DiskState disk{Image(Geometry{1, BlockCount(1)})};
+  Digest disk_print;
+  Snapshot memory;
+  Tree tree;
+};
+
+// What a report wants to know of a recovery beyond that.
+struct RecoveryNotes {
+  RepairReport repair;  // what fsck found, and mended where it could
+  RepairReport check;   // what it finds when it looks again
+  int mount_error = 0;
+  Walk walk;
+  std::string unusable;  // why, if it is
+};
+
+class DiskRig {
+ public:
+  // `bounds` are those of the target. The setup outlives the rig.
+  DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blank);
+
+  // The formatted and mounted target. An errno if it cannot be had.
+  int put_initial(DiskSystemState& to);
+
+  // From here, what can be done?
+  void begin(const DiskSystemState& from);
+  const std::vector<Candidate>& ops() const { return ops_; }
+
+  // Performs one op, and judges it. The state of begin() is still there.
+  void run(uint32_t op);
+  const Outcome& outcome() const { return outcome_; }
+  // The state after it.
+  void put_end(DiskSystemState& to) const;
+  // The next crash state during the op that makes a difference, recovered and judged; false at the end.
+  bool next_crash();
+  const DiskMove& crash_move() const { return crash_move_; }
+  const Outcome& crash_outcome() const { return crash_outcome_; }
+  void put_crash(DiskSystemState& to) const;
+
+  // For reports, after run(): the answer, what was expected and the log of the op on the disk.
+  const OpResult& result() const { return result_; }
+  const OpResult& expected() const { return expected_; }
+  const Walk& walk_again();
+  const Log& log() const { return log_; }
+  size_t events_before() const { return events_before_; }
+  const Tree& tree_after() const { return after_.now(); }
+  // After next_crash(): what was cut, and under which expectation. notes() recovers once more.
+  CrashState& crash_state() { return *crash_state_; }
+  const Expectation& crash_expectation() const { return *crash_expectation_; }
+  const Recovered& recovered() const { return *recovered_; }
+  RecoveryNotes notes();
+  const Target& target() const { return *target_; }
+
+ private:
+  struct WalkAnswer {
+    int error = 0;
+    Digest tree;
+  };
+
+  OpResult perform(const Op& op);
+  void judge_op();
+  bool next_look();
+  const Recovered& recover(CrashState& state);
+  void recover(const Image& image, Recovered& out, RecoveryNotes* notes);
+  uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
+  uint32_t finding_of(const Problem& problem) const;
+  // What the walk of the target as it stands gives; known walks are not repeated.
+  const WalkAnswer& walk(const Snapshot& memory);
+  // Moves what became durable out of the log, as no look needs it.
+  DiskState settle(const DiskState& state);
+  Digest print_of(const DiskState& disk);
+
+  const DiskSetup& setup_;
+  const Bounds& bounds_;
+  std::unique_ptr<Target> target_;
+  const Traits& traits_;
+  std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
+  Workload workload_;
+  MemDisk disk_;
+  std::vector<Candidate> ops_;
+  RepairReport report_, report_again_;
+
+  // The op at hand.
+  const DiskSystemState* from_ = nullptr;
+  OpResult result_, expected_;
+  Outcome outcome_;
+  bool over_ = false;  // the path ends with this op
+  Log log_;
+  size_t events_before_ = 0;
+  Expectation during_, after_;  // what is right during the op and once it has returned
+  Snapshot memory_;
+  DiskState end_;
+  Digest end_print_;
+  Walk walk_;
+
+  // Its power cuts.
+  Epoch epoch_;  // for digests
+  Looks looks_;
+  CrashStates states_;
+  bool looking_ = false;  // states_ has more, perhaps
+  uint32_t look_number_ = 0, state_number_ = 0;
+  DiskMove crash_move_;
+  Outcome crash_outcome_;
+  CrashState* crash_state_ = nullptr;
+  const Expectation* crash_expectation_ = nullptr;
+  const Recovered* recovered_ = nullptr;
+  bool crash_over_ = false;
+  DigestSet seen_looks_, seen_crashes_;  // since begin()
+
+  Looks settling_;
+  std::vector<const Event*> events_;
+  Memo<Recovered> recoveries_;
+  Memo<WalkAnswer> walks_;
+  Memo<bool> usable_;  // by the system that came back
+};
+
+// Rigs that nobody uses at the moment. Threads usually find the one that they used before.
+class RigPool {
+ public:
+  RigPool(DiskSetup setup, Bounds bounds, Image blank)
+      : setup_(std::move(setup)), bounds_(std::move(bounds)), blank_(std::move(blank)) {}
+  RigPool(const RigPool&) = delete;
+  RigPool& operator=(const RigPool&) = delete;
+  ~RigPool();
+
+  class Lease {
+   public:
+    explicit Lease(RigPool& pool) : pool_(pool), rig_(pool.take()) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() { pool_.give(std::move(rig_)); }
+    DiskRig* operator->() const { return rig_.get(); }
+    DiskRig& operator*() const { return *rig_; }
+
+   private:
+    RigPool& pool_;
+    std::unique_ptr<DiskRig> rig_;
+  };
+
+ private:
+  static constexpr size_t kSlots = 64;
+  std::unique_ptr<DiskRig> take();
+  void give(std::unique_ptr<DiskRig> rig);
+
+  DiskSetup setup_;
+  Bounds bounds_;
+  Image blank_;
+  std::array<std::atomic<DiskRig*>, kSlots> free_{};
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,74 @@
+// What the adapter is told (DiskSetup), and what it explores (DiskSystemState, DiskMove).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "crash/crash_states.h"
+#include "crash/device_model.h"
+#include "disk/mem_disk.h"
+#include "expect/expectation.h"
+#include "explore/system.h"
+#include "target/target.h"
+
+namespace sisyfs {
+
+struct DiskSetup {
+  // A new instance of the target, each time the same. Called from several threads.
+  std::function<std::unique_ptr<Target>()> make_target;
+  Bounds bounds;                 // of the workload, in the target's write units; see bounds_for()
+  DeviceModel device;            // what a power cut may leave
+  EnumerationBound enumeration;  // how many of that are looked at
+  bool crashes = true;           // false: the power never goes
+  bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
+  bool usability = true;         // after each recovery: can it be worked with (R5)
+  unsigned memo_bits = 16;       // each worker remembers up to 2^this recoveries, and as many walks
+};
+
+// A mounted target between two ops, its disk, and what is right. A value.
+struct DiskSystemState {
+  // Only to be assigned to.
+  DiskSystemState() : disk(Image(Geometry{1, BlockCount(1)})), expectation(Contract::kAtomic, Tree()) {}
+
+  bool over = false;  // the path ended with a broken promise; the rest is whatever
+  Digest print;       // of all that follows, as crash-states say "when two states are one"
+  DiskState disk;     // the log holds what is in doubt and nothing else
+  Snapshot memory;
+  Expectation expectation;
+};
+
+// A choice, taken apart: an op that runs to its end, or a power cut during it.
+//
+//   bits  0 ..  9   which of the ops that the workload gives from the state, in its order
+//   bits 10 .. 17   0: the op ends; else one more than the number of the look (crash/looks.h) in the op's log
+//   bits 18 .. 31   which crash state of that look, in the order of the enumerator
+//
+// All three depend on nothing but the state and the setup. What has a greater number is left out, and the
+// mark kLeftOut says so.
+struct DiskMove {
+  static constexpr uint32_t kOps = 1u << 10, kLooks = (1u << 8) - 1, kStates = 1u << 14;
+
+  uint32_t op = 0;
+  bool crash = false;
+  uint32_t look = 0;
+  uint32_t state = 0;
+
+  Choice choice() const { return Choice{op | (crash ? look + 1 : 0) << 10 | (crash ? state : 0) << 18}; }
+  static DiskMove of(Choice choice) {
+    const auto n = static_cast<uint32_t>(choice);
+    const uint32_t look = n >> 10 & 0xFF;
+    return {n & 0x3FF, look != 0, look == 0 ? 0 : look - 1, n >> 18};
+  }
+  friend bool operator==(const DiskMove&, const DiskMove&) = default;
+};
+
+// Marks, as bits of Outcome::marks.
+enum DiskMark : uint32_t {
+  kPowerCutInOp = 1u << 0,  // writes of an op in flight were lost
+  kFsckRepaired = 1u << 1,  // the check after a power cut mended something
+  kNoSpace = 1u << 2,       // an op was refused for lack of space
+  kRefused = 1u << 3,       // an impossible op was refused
+  kLeftOut = 1u << 31,      // ops or crash states were left out by a bound: no pass
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,204 @@
+#include "judge/disk_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "judge/disk_system.h"
+#include "tree/tree_text.h"
+
+namespace sisyfs {
+namespace {
+
+// What was written, in the target's words, or its first bytes as numbers.
+std::string content_of(const Target& target, const Event& event) {
+  constexpr size_t kShown = 16;
+  if (event.kind == EventKind::kDiscard) return "discarded";
+  const size_t size = target.traits().block_size;
+  std::vector<std::byte> bytes(size * event.count.value);
+  for (uint64_t i = 0; i < event.count.value; ++i) {
+    if (const Block* block = event.block(i))
+      std::copy(block->bytes().begin(), block->bytes().end(),
+                bytes.begin() + static_cast<ptrdiff_t>(i * size));
+  }
+  std::string text = target.describe_write(event.first.value, bytes);
+  if (!text.empty()) return text;
+  for (size_t i = 0; i < std::min(bytes.size(), kShown); ++i)
+    text += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned>(bytes[i]));
+  return bytes.size() > kShown ? text + " ..." : text;
+}
+
+std::string answer_of(const OpResult& result) {
+  if (result.error != 0) return errno_text(result.error);
+  return result.value == 0 ? "0" : fmt::format("{}", result.value);
+}
+
+}  // namespace
+
+DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()) {}
+
+void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSystemState&) {
+  const DiskMove move = DiskMove::of(choice);
+  rig_->begin(from);
+  const Op op = rig_->ops()[move.op].op;
+  rig_->run(move.op);
+  tell_op(op, move.crash);
+  past_.push_back(from.expectation.now());
+  while (move.crash && rig_->next_crash()) {
+    if (rig_->crash_move() == move) return tell_crash(op);
+  }
+  // The op has ended: of its writes those are still in doubt that are left in the log.
+  DiskSystemState end;
+  rig_->put_end(end);
+  if (!end.over) {
+    std::vector<const Event*> events;
+    size_t left = 0;
+    for (const Event* event : end.disk.log.events(events))
+      left += event->changes_blocks() && !event->tied_to_previous;
+    std::vector<uint32_t> in_doubt;
+    for (size_t i = story_.writes.size(); i-- > 0 && in_doubt.size() < left;) {
+      if (story_.writes[i].fate == Fate::kPending) in_doubt.push_back(story_.writes[i].number);
+    }
+    settle_others(in_doubt);
+  }
+}
+
+void DiskTeller::settle_others(const std::vector<uint32_t>& in_doubt) {
+  for (WriteRecord& record : story_.writes) {
+    if (record.fate == Fate::kPending &&
+        std::find(in_doubt.begin(), in_doubt.end(), record.number) == in_doubt.end())
+      record.fate = Fate::kPersisted;
+  }
+}
+
+void DiskTeller::tell_op(const Op& op, bool cut) {
+  StoryStep step;
+  step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
+  step.op = to_text(op);
+  const uint32_t findings = rig_->outcome().findings;
+  step.text = cut ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
+  tell_writes(step);
+  if ((findings & bit(FindingKind::kWrongErrno)) != 0) {
+    const bool same_answer = answer_of(rig_->result()) == answer_of(rig_->expected());
+    step.observed.push_back(
+        {FindingKind::kWrongErrno, same_answer ? "what it read is not what was written"
+                                               : fmt::format("it answers {}", answer_of(rig_->result()))});
+    step.expected.push_back(same_answer ? "the data that was written there"
+                                        : fmt::format("it answers {}", answer_of(rig_->expected())));
+  }
+  if ((findings & bit(FindingKind::kWrongEffect)) != 0) {
+    const Walk& walk = rig_->walk_again();
+    step.observed.push_back(
+        {FindingKind::kWrongEffect,
+         walk.error != 0 ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
+                         : first_difference(walk.tree, rig_->tree_after())});
+    step.expected.push_back("the tree that the reference has after this op");
+  }
+  story_.steps.push_back(std::move(step));
+}
+
+// What the op did to the disk. A write in several runs is one write.
+void DiskTeller::tell_writes(StoryStep& step) {
+  std::vector<const Event*> events;
+  rig_->log().events(events);
+  for (size_t i = rig_->events_before(); i < events.size(); ++i) {
+    const Event& event = *events[i];
+    if (event.kind == EventKind::kStray) {
+      step.observed.push_back(
+          {FindingKind::kOutOfRange,
+           fmt::format("{} block {} of a disk of {}", event.access == Access::kRead ? "reads" : "writes",
+                       event.first.value, rig_->target().traits().block_count)});
+      step.expected.push_back("accesses stay on the disk");
+    }
+    if (!event.changes_blocks()) continue;
+    if (event.tied_to_previous && !story_.writes.empty()) continue;
+    WriteRecord record;
+    record.number = static_cast<uint32_t>(story_.writes.size()) + 1;
+    record.address = static_cast<uint32_t>(event.first.value);
+    record.blocks = static_cast<uint32_t>(event.count.value);
+    record.label = rig_->target().name_block(event.first.value);
+    record.content = content_of(rig_->target(), event);
+    step.writes.push_back(record.number);
+    story_.writes.push_back(std::move(record));
+  }
+}
+
+void DiskTeller::tell_crash(const Op& op) {
+  StoryStep step;
+  step.kind = StoryStep::Kind::kCrash;
+  CrashState& cut = rig_->crash_state();
+  const std::span<const Epoch::Write> pending = cut.epoch().writes();
+
+  // The newest writes are those in doubt; the one before has the number that fits its place, and so on.
+  std::vector<uint32_t> numbers(pending.size(), 0);
+  size_t story = story_.writes.size();
+  for (size_t w = pending.size(); w-- > 0;) {
+    while (story > 0 && (story_.writes[story - 1].fate != Fate::kPending ||
+                         story_.writes[story - 1].address != pending[w].first.value))
+      --story;
+    if (story == 0) break;
+    numbers[w] = story_.writes[--story].number;
+  }
+  settle_others(numbers);
+  std::string torn;
+  for (size_t w = 0; w < pending.size(); ++w) {
+    if (numbers[w] == 0) continue;
+    const WriteFate fate = cut.fate(static_cast<uint32_t>(w));
+    write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
+    if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
+    if (fate == WriteFate::kTorn) torn += fmt::format("; write {} was torn", numbers[w]);
+  }
+  const bool returned = !rig_->crash_expectation().in_op() && rig_->result().error == 0;
+  if (returned) story_.steps.back().text = fmt::format("answers {}", answer_of(rig_->result()));
+  step.text =
+      fmt::format("the power goes {} '{}'{}", returned ? "after" : "in the middle of", to_text(op), torn);
+  tell_recovery(step);
+  story_.steps.push_back(std::move(step));
+}
+
+void DiskTeller::tell_recovery(StoryStep& step) {
+  const uint32_t findings = rig_->crash_outcome().findings;
+  const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
+  const RecoveryNotes notes = rig_->notes();
+  const std::span<const ProblemKind> kinds = rig_->target().traits().problems;
+  const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
+    step.observed.push_back({kind, std::move(text)});
+    if (!expected.empty()) step.expected.push_back(std::move(expected));
+  };
+  std::string repaired;
+  for (const RepairReport* report : {&notes.repair, &notes.check}) {
+    for (const Problem& problem : report->problems) {
+      if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
+                                              problem) != notes.repair.problems.end())
+        continue;  // told
+      std::string text = to_text(problem, kinds);
+      const auto named = find_kind(kinds[problem.kind].code);
+      if (named && named->name == kinds[problem.kind].name)
+        observe(named->kind, text.substr(text.find(": ") + 2), "");  // its code and name are told anyway
+      else if (!problem.repaired)
+        observe(FindingKind::kNotClean, text, "");
+      else
+        repaired += fmt::format("{}{}", repaired.empty() ? "; repaired: " : ", ", text);
+    }
+  }
+  step.text += repaired;
+  if (found(FindingKind::kNotClean))
+    step.expected.emplace_back("its own check is clean once it has repaired");
+  if (found(FindingKind::kNotMountable))
+    observe(FindingKind::kNotMountable, fmt::format("mount answers {}", errno_text(notes.mount_error)),
+            "it mounts");
+  if (found(FindingKind::kNotWalkable))
+    observe(FindingKind::kNotWalkable,
+            fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
+            "everything can be read");
+  if (found(FindingKind::kNotAllowed))
+    observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
+            fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
+  if (found(FindingKind::kNotUsable))
+    observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
+  if (found(FindingKind::kOutOfRange))
+    observe(FindingKind::kOutOfRange, "recovery reads or writes beyond the disk",
+            "accesses stay on the disk");
+}
+
+}  // namespace sisyfs

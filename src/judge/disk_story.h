@@ -1,0 +1,34 @@
+// DiskTeller: tells a trace of the adapter: ops with their writes, what a power cut left of them, what
+// recovery saw, and what should have been there.
+#pragma once
+
+#include <vector>
+
+#include "judge/disk_rig.h"
+#include "judge/story.h"
+
+namespace sisyfs {
+
+class DiskSystem;
+
+class DiskTeller {
+ public:
+  explicit DiskTeller(const DiskSystem& system);
+  void step(const DiskSystemState& from, Choice choice, const DiskSystemState& to);
+  Story take() { return std::move(story_); }
+
+ private:
+  void tell_op(const Op& op, bool cut);
+  void tell_writes(StoryStep& step);
+  void tell_crash(const Op& op);
+  void tell_recovery(StoryStep& step);
+  // Every write that is still in doubt, except these, has reached the disk.
+  void settle_others(const std::vector<uint32_t>& in_doubt);
+  WriteRecord& write(uint32_t number) { return story_.writes[number - 1]; }
+
+  RigPool::Lease rig_;
+  Story story_;
+  std::vector<Tree> past_;  // trees before the one that is right now
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,62 @@
+#include "judge/disk_system.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "judge/disk_story.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr MarkInfo kMarks[] = {
+    {kPowerCutInOp, "the power went in the middle of an op"},
+    {kNoSpace, "the disk was full"},
+    {kFsckRepaired, "recovery repaired something"},
+    {kRefused, "an impossible op was refused"},
+};
+
+// The marks that a run can reach: those that the setup leaves out are nothing to miss.
+std::span<const MarkInfo> marks_of(const DiskSetup& setup) {
+  const auto all = std::span<const MarkInfo>(kMarks).first(setup.bounds.impossible ? 4 : 3);
+  return setup.crashes ? all : std::span<const MarkInfo>();
+}
+
+class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
+ public:
+  using SystemCheck::SystemCheck;
+
+  // What was left out may hold anything.
+  SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
+    SearchResult result = SystemCheck::search(options, show);
+    if ((result.marks & kLeftOut) == 0) return result;
+    result.exhausted = false;
+    result.verdict = merge(result.verdict, Verdict::kUnknown);
+    return result;
+  }
+};
+
+}  // namespace
+
+Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
+  const Traits traits = setup.make_target()->traits();
+  const Geometry geometry{traits.block_size, BlockCount(traits.block_count)};
+  if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
+  Bounds bounds = bounds_for(traits, setup.bounds);
+  if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
+  auto rigs = std::make_unique<RigPool>(std::move(setup), std::move(bounds), Image(geometry));
+  State initial;
+  const int error = RigPool::Lease(*rigs)->put_initial(initial);
+  if (error != 0)
+    return bad_input(fmt::format("the target cannot be formatted and mounted: {}", errno_text(error)));
+  return DiskSystem(std::move(rigs), std::move(initial));
+}
+
+Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
+  const auto marks = marks_of(setup);
+  Result<DiskSystem> system = DiskSystem::make(std::move(setup));
+  if (!system) return system.error();
+  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), marks));
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,69 @@
+// DiskSystem: the one adapter. It makes a transition system of any target with a disk.
+//
+// A state is a mounted target between two ops: its memory, its disk with what is in doubt there, and the
+// expectation. Its successors are the ends of the workload's ops, and for every power cut during an op
+// the system as it came back, so that a path may hold any number of crashes. On the way each op is held
+// against the reference tree (O1, O2, D1) and each recovery against the contract (R1 to R5, and the problems
+// that the target's own check knows by a name of the catalogue). docs/design/adapter.md has the reasons.
+//
+// A path ends where the expectation is broken: nobody can say what is right afterwards. After any other
+// finding it goes on, because damage that was only noticed becomes harm later.
+//
+//   DiskSetup setup;
+//   setup.make_target = [] { return std::make_unique<MyTarget>(); };
+//   Result<DiskSystem> system = DiskSystem::make(setup);
+//   SearchResult result = run_search(*system, options, nullptr);
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "judge/check.h"
+#include "judge/disk_rig.h"
+#include "judge/disk_setup.h"
+
+namespace sisyfs {
+
+class DiskSystem {
+ public:
+  using State = DiskSystemState;
+
+  // Formats and mounts. Bad input where that fails, or bounds and device do not fit the target.
+  static Result<DiskSystem> make(DiskSetup setup);
+
+  void initial(State& to) const { to = initial_; }
+  Digest fingerprint(const State& state) const { return state.print; }
+
+  template <class Sink>
+  void expand(const State& from, Sink& sink) const {
+    if (from.over) return;
+    const RigPool::Lease rig(*rigs_);
+    rig->begin(from);
+    const auto ops = static_cast<uint32_t>(std::min<size_t>(rig->ops().size(), DiskMove::kOps));
+    for (uint32_t op = 0; op < ops; ++op) {
+      rig->run(op);
+      rig->put_end(sink.next());
+      sink.commit(DiskMove{.op = op}.choice(), rig->outcome());
+      while (rig->next_crash()) {
+        rig->put_crash(sink.next());
+        sink.commit(rig->crash_move().choice(), rig->crash_outcome());
+      }
+    }
+  }
+
+  RigPool& rigs() const { return *rigs_; }
+
+ private:
+  DiskSystem(std::unique_ptr<RigPool> rigs, State initial)
+      : rigs_(std::move(rigs)), initial_(std::move(initial)) {}
+
+  std::unique_ptr<RigPool> rigs_;
+  State initial_;
+};
+
+// The check of a target with a disk, or why it cannot be made.
+Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup);
+
+}  // namespace sisyfs

@@ -1,0 +1,135 @@
+#include "judge/usable.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "tree/tree_text.h"
+
+namespace sisyfs {
+namespace {
+
+class Trial {
+ public:
+  Trial(Target& target, Disk& disk, const Bounds& bounds, Tree tree, std::string* why)
+      : target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
+
+  bool run() {
+    return try_new_file(target_.traits().limited_space) && delete_all() && try_when_empty() && comes_back();
+  }
+
+ private:
+  bool can(OpKind kind) const { return target_.traits().ops.has(kind); }
+
+  // Only where there is something to tell is there anything to format.
+  template <class... Args>
+  bool fail(fmt::format_string<Args...> text, Args&&... args) {
+    if (why_ != nullptr) *why_ = fmt::format(text, std::forward<Args>(args)...);
+    return false;
+  }
+
+  // Performs the op here and there. With `may_be_full` no room is a good answer; *full says that it was
+  // given.
+  bool perform(const Op& op, bool may_be_full = false, bool* full = nullptr) {
+    Tree after = tree_;
+    const OpResult expected = sisyfs::apply(op, after);
+    const OpResult result = target_.apply(op);
+    if (may_be_full && result.error == ENOSPC) {
+      *full = true;
+      return true;
+    }
+    if (result == expected) {
+      tree_ = std::move(after);
+      return true;
+    }
+    if (result.error != expected.error)
+      return fail("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
+                  errno_text(expected.error));
+    return fail("'{}' does not give back what was written", to_text(op));
+  }
+
+  bool free_name(Path* path) const {
+    std::span<const Tree::Entry> entries;
+    if (tree_.readdir("/", &entries) != 0) return false;
+    if (entries.size() >= bounds_.names.size()) return false;
+    for (const std::string& name : bounds_.names) {
+      bool taken = false;
+      for (const Tree::Entry& entry : entries) taken |= entry.name == name;
+      if (taken) continue;
+      *path = Path("/").child(name);
+      return true;
+    }
+    return false;
+  }
+
+  // Creates a file, writes to it and reads it back, where there is a name and a place for one.
+  bool try_new_file(bool may_be_full) {
+    Path path;
+    if (!can(OpKind::kCreate) || !free_name(&path)) return true;
+    if (tree_.count(FileType::kFile) >= target_.traits().max_files) return true;
+    bool full = false;
+    if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full) || full) return !full || may_be_full;
+    const uint32_t length = bounds_.write_sizes.empty() ? 0 : bounds_.write_sizes.front();
+    if (length == 0 || length > target_.traits().max_file_size) return true;
+    if (can(OpKind::kAppend)) {
+      if (!perform(Op::append(path, length), may_be_full, &full)) return false;
+    } else if (can(OpKind::kWrite)) {
+      if (!perform(Op::write(path, 0, length), may_be_full, &full)) return false;
+    }
+    return !can(OpKind::kRead) || perform(Op::read(path, 0, length));
+  }
+
+  bool delete_all() { return delete_below(Path("/"), kRootNode); }
+
+  bool delete_below(const Path& directory, NodeId node) {
+    // A copy, because the tree changes on the way.
+    const std::vector<Tree::Entry> entries = tree_.node(node).entries;
+    for (const Tree::Entry& entry : entries) {
+      if (!Path::holds(entry.name) || !directory.has_room_for(entry.name)) continue;
+      const Path path = directory.child(entry.name);
+      const bool is_directory = tree_.node(entry.node).type == FileType::kDirectory;
+      if (is_directory && !delete_below(path, entry.node)) return false;
+      const OpKind kind = is_directory ? OpKind::kRmdir : OpKind::kUnlink;
+      if (can(kind) && !perform(Op::of(kind, path))) return false;
+    }
+    return true;
+  }
+
+  // With nothing left there is room again.
+  bool try_when_empty() {
+    if (!tree_.node(kRootNode).entries.empty()) return true;
+    return try_new_file(false) && delete_all();
+  }
+
+  bool comes_back() {
+    if (const int error = target_.unmount()) return fail("unmount answers {}", errno_text(error));
+    if (target_.traits().has_fsck) {
+      RepairReport report;
+      target_.fsck(disk_, FsckMode::kCheck, &report);
+      if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
+      if (!report.clean())
+        return fail("its check finds: {}", to_text(report.problems.front(), target_.traits().problems));
+    }
+    if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
+    const Walk walk = target_.walk();
+    if (walk.error != 0)
+      return fail("{} cannot be read: {}", std::string(walk.where.text()), errno_text(walk.error));
+    if (walk.tree == tree_) return true;
+    return fail("mounted again: {}", why_ == nullptr ? "" : first_difference(walk.tree, tree_));
+  }
+
+  Target& target_;
+  Disk& disk_;
+  const Bounds& bounds_;
+  Tree tree_;
+  std::string* why_;
+};
+
+}  // namespace
+
+bool is_usable(Target& target, Disk& disk, const Bounds& bounds, Tree tree, std::string* why) {
+  return Trial(target, disk, bounds, std::move(tree), why).run();
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,264 @@
+// The adapter against planted bugs: each kind of finding has a system that is wrong in that way and no other,
+// and a system that is right. The systems are the link model behind a wrapper with one fault.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "disk/disk.h"
+#include "judge/disk_system.h"
+#include "models/mapping_target.h"
+
+namespace sisyfs {
+namespace {
+
+enum class Bug {
+  kNone,
+  kErrno,      // an op on a file that is not there answers EPERM
+  kEffect,     // an append that changes nothing
+  kMount,      // does not mount where there is a file
+  kWalk,       // cannot be read after a mount
+  kFlush,      // forgets to flush
+  kFsck,       // its check finds something that it cannot mend
+  kReadOnly,   // is read-only after a mount
+  kStray,      // deletes by a look beyond the disk
+  kNeverFull,  // answers ENOSPC and has made the file all the same
+};
+
+// A disk that takes no flush.
+class Deaf : public Disk {
+ public:
+  const Geometry& geometry() const override { return below->geometry(); }
+  IoStatus read(BlockAddress first, std::span<std::byte> out) override { return below->read(first, out); }
+  IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) override {
+    return below->write(first, bytes, flags);
+  }
+  IoStatus flush() override { return deaf ? IoStatus::kOk : below->flush(); }
+  IoStatus discard(BlockAddress first, BlockCount count) override { return below->discard(first, count); }
+  void mark(const Mark& mark) override { below->mark(mark); }
+
+  Disk* below = nullptr;
+  bool deaf = false;
+};
+
+class Faulty : public Target {
+ public:
+  // Buffered: ops are durable only after a sync.
+  Faulty(Bug bug, bool buffered) : bug_(bug) {
+    mapping::Config config;
+    config.files = 2;
+    config.blocks = 3;
+    inner_ = mapping::make_link_target(config);
+    traits_ = inner_->traits();
+    problems_.assign(traits_.problems.begin(), traits_.problems.end());
+    problems_.push_back({"X1", "odd", Severity::kRepairable, "there is something odd"});
+    traits_.problems = problems_;
+    if (buffered) {
+      traits_.durable_ops = false;
+      traits_.ops = traits_.ops | OpSet(OpKind::kSync);
+    }
+    disk_.deaf = buffered || bug == Bug::kFlush;
+  }
+
+  const Traits& traits() const override { return traits_; }
+  int format(Disk& disk) override { return inner_->format(disk); }
+  int mount(Disk& disk) override {
+    disk_.below = &disk;
+    mounted_with_files_ = has_files(disk);
+    running_ = false;
+    if (bug_ == Bug::kMount && mounted_with_files_) return EIO;
+    return inner_->mount(disk_);
+  }
+  int unmount() override { return inner_->unmount(); }
+  void power_cut() override { inner_->power_cut(); }
+
+  OpResult apply(const Op& op) override {
+    if (op.kind == OpKind::kSync) {
+      if (bug_ != Bug::kFlush) (void)disk_.below->flush();
+      return {};
+    }
+    Stat stat;
+    if (bug_ == Bug::kEffect && running_ && op.kind == OpKind::kAppend &&
+        inner_->walk().tree.stat(op.path, &stat) == 0)
+      return {0, op.length, {}};
+    if (bug_ == Bug::kReadOnly && mounted_with_files_) return OpResult::of(EROFS);
+    if (bug_ == Bug::kStray && op.kind == OpKind::kUnlink) {
+      std::byte block[4];
+      (void)disk_.below->read(BlockAddress(traits_.block_count), block);
+    }
+    OpResult result = inner_->apply(op);
+    if (bug_ == Bug::kErrno && result.error == ENOENT) result.error = EPERM;
+    if (bug_ == Bug::kNeverFull && op.kind == OpKind::kCreate && result.error == 0) result.error = ENOSPC;
+    return result;
+  }
+  Walk walk() override {
+    Walk walk = inner_->walk();
+    if (bug_ == Bug::kWalk && mounted_with_files_) walk.error = EIO;
+    return walk;
+  }
+  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+    inner_->fsck(disk, mode, report);
+    if (bug_ == Bug::kFsck && has_files(disk))
+      report->add(static_cast<uint16_t>(problems_.size() - 1), false);
+  }
+  Snapshot save() const override { return inner_->save(); }
+  void load(const Snapshot& snapshot, Disk& disk) override {
+    disk_.below = &disk;
+    mounted_with_files_ = false;  // these faults are over once the system has come back
+    running_ = true;
+    inner_->load(snapshot, disk_);
+  }
+
+ private:
+  static bool has_files(Disk& disk) {
+    std::byte inodes[4];
+    return disk.read(BlockAddress(0), inodes) == IoStatus::kOk && inodes[0] != std::byte{15};
+  }
+
+  Bug bug_;
+  bool mounted_with_files_ = false;
+  bool running_ = false;
+  Deaf disk_;
+  std::unique_ptr<Target> inner_;
+  Traits traits_;
+  std::vector<ProblemKind> problems_;
+};
+
+DiskSetup setup_for(Bug bug, bool buffered = false) {
+  DiskSetup setup;
+  setup.make_target = [=] { return std::make_unique<Faulty>(bug, buffered); };
+  setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRead, OpKind::kSync);
+  setup.bounds.impossible = true;
+  setup.device.order = WriteOrder::kInOrder;
+  return setup;
+}
+
+SearchResult search(DiskSetup setup, uint32_t depth = 4) {
+  const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
+  EXPECT_TRUE(check);
+  SearchOptions options;
+  options.bounds.depth = depth;
+  return (*check)->search(options, {});
+}
+
+TEST(AdapterTest, TheSystemWithoutAFaultIsClean) {
+  EXPECT_EQ(search(setup_for(Bug::kNone)).findings, 0u);
+  EXPECT_EQ(search(setup_for(Bug::kNone, true)).findings, 0u);
+}
+
+struct Planted {
+  Bug bug;
+  bool buffered;
+  FindingKind found;
+};
+
+class PlantedTest : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedTest, IsFoundByItsKindAndNoOther) {
+  const SearchResult result = search(setup_for(GetParam().bug, GetParam().buffered));
+  EXPECT_EQ(result.findings, bit(GetParam().found));
+  EXPECT_EQ(result.verdict, Verdict::kFail);
+}
+
+// Each finding can be told, and the story says what was wrong.
+TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
+  const auto check = make_disk_check(setup_for(GetParam().bug, GetParam().buffered));
+  ASSERT_TRUE(check);
+  const auto found = (*check)->explain({}, bit(GetParam().found));
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = (*check)->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  EXPECT_EQ(story->findings, bit(GetParam().found));
+  const StoryStep& last = story->steps.back();
+  bool observed = false;
+  for (const Observation& seen : last.observed)
+    observed |= seen.kind == GetParam().found && !seen.text.empty();
+  EXPECT_TRUE(observed);
+  EXPECT_FALSE(last.expected.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
+                         testing::Values(Planted{Bug::kErrno, false, FindingKind::kWrongErrno},
+                                         Planted{Bug::kEffect, false, FindingKind::kWrongEffect},
+                                         Planted{Bug::kNeverFull, false, FindingKind::kWrongEffect},
+                                         Planted{Bug::kMount, false, FindingKind::kNotMountable},
+                                         Planted{Bug::kWalk, false, FindingKind::kNotWalkable},
+                                         Planted{Bug::kFlush, false, FindingKind::kNotAllowed},
+                                         Planted{Bug::kFlush, true, FindingKind::kNotAllowed},
+                                         Planted{Bug::kFsck, false, FindingKind::kNotClean},
+                                         Planted{Bug::kReadOnly, false, FindingKind::kNotUsable},
+                                         Planted{Bug::kStray, false, FindingKind::kOutOfRange}));
+
+// A file system that forgets to flush is caught right after the promise: what was promised is gone.
+TEST(AdapterTest, LostDurabilityIsCalledSo) {
+  const auto check = make_disk_check(setup_for(Bug::kFlush));
+  ASSERT_TRUE(check);
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = (*check)->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  ASSERT_EQ(story->steps.size(), 2u);
+  EXPECT_EQ(story->steps[0].op, "create /file0");
+  EXPECT_EQ(story->steps[0].text, "answers 0");
+  EXPECT_EQ(story->steps[1].observed.back().text,
+            "lost durability: the tree just before what was promised came back; file /file0: missing");
+  for (const WriteRecord& write : story->writes) {
+    const bool lost = std::find(story->steps[1].lost.begin(), story->steps[1].lost.end(), write.number) !=
+                      story->steps[1].lost.end();
+    EXPECT_EQ(write.fate, lost ? Fate::kLost : Fate::kPersisted);
+  }
+}
+
+// Where the bound leaves crash states out, a clean run is no pass.
+TEST(AdapterTest, WhatIsLeftOutMakesTheVerdictUnknown) {
+  DiskSetup setup = setup_for(Bug::kNone);
+  setup.enumeration = {.max_states = 1, .edge = 0};
+  const SearchResult result = search(std::move(setup));
+  EXPECT_EQ(result.findings, 0u);
+  EXPECT_NE(result.marks & kLeftOut, 0u);
+  EXPECT_EQ(result.verdict, Verdict::kUnknown);
+}
+
+TEST(AdapterTest, DepthFirstVisitsTheSameStates) {
+  const auto check = make_disk_check(setup_for(Bug::kNone));
+  ASSERT_TRUE(check);
+  SearchOptions options;
+  const SearchResult breadth = (*check)->search(options, {});
+  options.order = SearchOrder::kDepthFirst;
+  const SearchResult depth = (*check)->search(options, {});
+  EXPECT_TRUE(breadth.exhausted && depth.exhausted);
+  EXPECT_EQ(breadth.visited, depth.visited);
+  EXPECT_EQ(breadth.transitions, depth.transitions);
+}
+
+// What a rig has forgotten it works out again.
+TEST(AdapterTest, WhatIsRememberedChangesNothing) {
+  for (const Bug bug : {Bug::kNone, Bug::kFlush, Bug::kReadOnly}) {
+    DiskSetup forgetful = setup_for(bug);
+    forgetful.memo_bits = 0;
+    const SearchResult a = search(setup_for(bug)), b = search(forgetful);
+    EXPECT_EQ(a.visited, b.visited);
+    EXPECT_EQ(a.transitions, b.transitions);
+    EXPECT_EQ(a.times_found, b.times_found);
+    EXPECT_EQ(a.marks, b.marks);
+  }
+}
+
+TEST(AdapterTest, ATraceOfAnotherSystemIsRefused) {
+  const auto check = make_disk_check(setup_for(Bug::kNone));
+  ASSERT_TRUE(check);
+  const Result<Story> story = (*check)->tell({Choice{900}});
+  ASSERT_FALSE(story);
+  EXPECT_NE(story.error().message.find("step 1 of the trace asks for choice 900"), std::string::npos);
+}
+
+TEST(DiskMoveTest, IsAStableNumber) {
+  for (const DiskMove& move : {DiskMove{}, DiskMove{.op = 1023}, DiskMove{3, true, 0, 0},
+                               DiskMove{1023, true, DiskMove::kLooks - 1, DiskMove::kStates - 1}}) {
+    EXPECT_EQ(DiskMove::of(move.choice()), move);
+  }
+  EXPECT_EQ((DiskMove{.op = 5}.choice()), Choice{5});
+  EXPECT_EQ((DiskMove{5, true, 1, 2}.choice()), Choice{5 + 2 * 1024 + 2 * 262144});
+}
+
+}  // namespace
+}  // namespace sisyfs
