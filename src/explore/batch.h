@@ -31,7 +31,7 @@ class BatchSink {
 
   void commit(Choice, Outcome outcome) {
     ++tally_.transitions;
-    if ((outcome.findings | outcome.marks) != 0) tally_.note(outcome, depth_);
+    tally_.note(outcome, depth_);
     if (++filling_->count == kBatch) turn();
   }
 
@@ -39,7 +39,7 @@ class BatchSink {
   static constexpr bool remembers() { return DedupPolicy::kOnce; }
   void commit_again(Outcome outcome) {
     ++tally_.transitions;
-    if ((outcome.findings | outcome.marks) != 0) tally_.note(outcome, depth_);
+    tally_.note(outcome, depth_);
   }
   typename detail::ScratchOf<System>::Type& scratch() { return scratch_; }
 

@@ -5,7 +5,7 @@
 namespace sisyfs::detail {
 
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
-             const ProgressFn& show, SearchResult& result) {
+             const ProgressFn& show) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const SearchBounds& bounds = team.options().bounds;
@@ -27,7 +27,6 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
       next_show = now + std::chrono::milliseconds(250);
     }
   }
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void pronounce(const SearchOptions& options, SearchResult& result) {

@@ -21,7 +21,7 @@ namespace detail {
 
 // Waits for the workers, showing progress and watching the clock and the interrupt flag.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
-             const ProgressFn& show, SearchResult& result);
+             const ProgressFn& show);
 
 // The verdict that the numbers allow.
 void pronounce(const SearchOptions& options, SearchResult& result);
@@ -42,15 +42,16 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   {
     Strategy<System, DedupPolicy> strategy(system, seen, team);
     std::atomic<unsigned> running{options.threads};
+    const auto start = std::chrono::steady_clock::now();
     std::vector<std::jthread> threads;
     for (unsigned worker = 0; worker < options.threads; ++worker)
       threads.emplace_back([&, worker] {
         strategy.work(worker);
-        running.fetch_sub(1, std::memory_order_release);
-        running.notify_all();
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) result.seconds = spent.count();
       });
     oversee(
-        team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show, result);
+        team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show);
     threads.clear();
     result.stopped = team.stop_reason();
     strategy.conclude(result);

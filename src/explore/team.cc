@@ -5,9 +5,8 @@
 
 namespace sisyfs {
 
-void Tally::note(Outcome outcome, uint32_t depth_reached) {
-  marks |= outcome.marks;
-  for (uint32_t left = outcome.findings; left != 0; left &= left - 1) {
+void Tally::note_findings(uint32_t seen, uint32_t depth_reached) {
+  for (uint32_t left = seen; left != 0; left &= left - 1) {
     const int kind = std::countr_zero(left);
     if ((findings >> kind & 1) == 0 || depth_reached < least_depth[kind]) least_depth[kind] = depth_reached;
     ++times_found[kind];

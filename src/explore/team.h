@@ -35,7 +35,11 @@ struct Tally {
   std::array<uint64_t, SearchResult::kKinds> times_found{};
   std::array<uint32_t, SearchResult::kKinds> least_depth{};
 
-  void note(Outcome outcome, uint32_t depth_reached);
+  void note(Outcome outcome, uint32_t depth_reached) {
+    marks |= outcome.marks;
+    if (outcome.findings != 0) note_findings(outcome.findings, depth_reached);
+  }
+  void note_findings(uint32_t seen, uint32_t depth_reached);
   void merge_into(SearchResult& result) const;
 };
 

@@ -68,8 +68,8 @@ void VisitedSet::move_regions(uint64_t first, uint64_t end, uint64_t old_lines, 
 
 bool VisitedSet::grow(size_t limit, unsigned threads) {
   // Small tables double; the larger ones grow by less, so that less of them stands empty.
-  const uint64_t wanted = capacity() < (uint64_t{1} << 22)   ? lines_ * 2
-                          : capacity() < (uint64_t{1} << 25) ? lines_ + lines_ / 2
+  const uint64_t wanted = capacity() < (uint64_t{1} << 24)   ? lines_ * 2
+                          : capacity() < (uint64_t{1} << 26) ? lines_ + lines_ / 2
                                                              : lines_ + lines_ / 4;
   const uint64_t most = std::min(words_.size() / 8, limit / (with_depth_ ? 10 : 8)) / (kRegions * kLine);
   const uint64_t new_lines = std::min(wanted, most);
@@ -77,7 +77,7 @@ bool VisitedSet::grow(size_t limit, unsigned threads) {
     at_limit_ = true;
     return false;
   }
-  if (capacity() < (uint64_t{1} << 21)) threads = 1;
+  if (capacity() < (uint64_t{1} << 20)) threads = 1;
   // From the last region down, in stretches whose new places lie beyond all old places that are still to
   // be moved; the regions of a stretch can move at once.
   for (uint64_t end = kRegions; end > 0;) {

@@ -62,6 +62,18 @@ constexpr uint32_t program(bool naive, OpKind op, unsigned length, bool indirect
   return program_of(kWriteData, kWriteTable, kSetWriteInode, kFinish);
 }
 
+// All programs: kPrograms[naive][op][length > 0][indirect].
+inline constexpr auto kPrograms = [] {
+  std::array<std::array<std::array<std::array<uint32_t, 2>, 2>, 4>, 2> table{};
+  for (unsigned naive = 0; naive < 2; ++naive)
+    for (unsigned op = 1; op < 4; ++op)
+      for (unsigned longer = 0; longer < 2; ++longer)
+        for (unsigned indirect = 0; indirect < 2; ++indirect)
+          table[naive][op][longer][indirect] =
+              program(naive != 0, static_cast<OpKind>(op), longer, indirect != 0);
+  return table;
+}();
+
 // The length of a file after an op on it has taken effect.
 constexpr unsigned length_after(OpKind op, unsigned length) {
   return op == OpKind::kCreate ? 0 : op == OpKind::kAppend ? length + 1 : kAbsent;

@@ -4,8 +4,9 @@
 // interleave at every step, and the power can go at every step. See docs/models/file-mapping.md.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
-#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -73,25 +74,29 @@ class MappingSystem {
     return fingerprint_of(canonical);
   }
 
-  // Recovery depends on the disk, on what was promised, and on which ops are in flight, and many states of
-  // a worker agree on these: its last recoveries are remembered by them.
+  // Recovery depends on the disk and on what was promised; and, where the disk shows that an op in flight
+  // has taken effect, on which these are. Many states of a worker agree on all this, so its last recoveries
+  // are remembered.
   static constexpr size_t kRemembered = 1024;
   struct Crash {
-    Medium disk{};
-    uint16_t ref = 0;
-    uint8_t ops[2] = {};  // op and file of each task
+    struct Key {
+      Medium disk{};
+      uint16_t ref = 0;
+      uint8_t ops[2] = {};  // op and file of each task
+      uint32_t zero = 0;
+    };
+    using Words = std::array<uint64_t, sizeof(Key) / 8>;
+    static_assert(std::has_unique_object_representations_v<Key>);
+
+    Words key{};
     Outcome outcome;
-    bool operator==(const Crash& o) const { return std::memcmp(this, &o, offsetof(Crash, outcome)) == 0; }
-    // Where to look for it; a poor hash only costs a recovery.
-    size_t slot() const {
-      uint64_t words[4];  // the first 24 bytes and the last 8; the index model's inodes and half its data
-      std::memcpy(words, this, 24);
-      std::memcpy(&words[3], reinterpret_cast<const char*>(this) + offsetof(Crash, outcome) - 8, 8);
-      const uint64_t mixed = mul_fold(words[0] ^ 0x9e3779b97f4a7c15u, words[1] ^ 0xd1342543de82ef95u) ^
-                             mul_fold(words[2] ^ 0xa0761d6478bd642fu, words[3] ^ 0xe7037ed1a0b428dbu);
-      return mixed % kRemembered;
-    }
   };
+  // Where to look for a crash; a poor hash only costs a recovery.
+  static size_t slot_of(const typename Crash::Words& key) {
+    const uint64_t mixed = mul_fold(key[0] ^ 0x9e3779b97f4a7c15u, key[1] ^ 0xd1342543de82ef95u) ^
+                           mul_fold(key[2] ^ 0xa0761d6478bd642fu, key.back() ^ 0xe7037ed1a0b428dbu);
+    return mixed % kRemembered;
+  }
   struct Scratch {
     std::vector<Crash> crashes = std::vector<Crash>(kRemembered);
   };
@@ -112,29 +117,14 @@ class MappingSystem {
       for (unsigned f = 0; f < config_.files; ++f)
         if ((busy >> f & 1) == 0) start_ops(s, t, f, free_blocks, sink);
     }
-    if constexpr (Sink::remembers()) {
-      Crash now;
-      now.disk = s.disk;
-      now.ref = s.memory.ref;
-      for (unsigned t = 0; t < 2; ++t)
-        now.ops[t] = static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2);
-      Crash& known = sink.scratch().crashes[now.slot()];
-      if (known == now) {
-        sink.commit_again(known.outcome);
-        return;
-      }
-      known = now;
-      known.outcome = commit_crash(s, sink);
-    } else {
-      commit_crash(s, sink);
-    }
+    expand_crash(s, busy != 0, sink);
   }
 
   // The program of the op that is in flight in a task, and the action that its next step is.
   uint32_t program_in(const State& s, unsigned t) const {
     const Task& task = s.tasks[t];
     const unsigned length = nibble(s.memory.ref, task.file);
-    return program(config_.naive, static_cast<OpKind>(task.op), length, Core::uses_indirect(task, length));
+    return kPrograms[config_.naive][task.op][length > 0][Core::uses_indirect(task, length)];
   }
   Action action_in(const State& s, unsigned t) const {
     return static_cast<Action>(program_in(s, t) >> (4 * s.tasks[t].step) & 15);
@@ -159,7 +149,6 @@ class MappingSystem {
     for (unsigned t = 0; t < config_.tasks; ++t) {
       const Task task = s.tasks[t];
       if (task.op == 0) continue;
-      outcome.marks |= kCrashInOp;
       const unsigned before = nibble(s.memory.ref, task.file), now = Core::length(s.disk, task.file);
       if (now != before) settle(s, task, now == length_after(static_cast<OpKind>(task.op), before));
       s.tasks[t] = Task{};
@@ -180,11 +169,36 @@ class MappingSystem {
 
  private:
   template <class Sink>
-  Outcome commit_crash(const State& s, Sink& sink) const {
+  void expand_crash(const State& s, bool in_op, Sink& sink) const {
+    const uint32_t marks = in_op ? uint32_t{kCrashInOp} : 0;
+    if constexpr (Sink::remembers()) {
+      typename Crash::Key now;
+      now.disk = s.disk;
+      now.ref = s.memory.ref;
+      if (Core::lengths(s.disk) != s.memory.ref)
+        for (unsigned t = 0; t < 2; ++t)
+          now.ops[t] = static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2);
+      const auto key = std::bit_cast<typename Crash::Words>(now);
+      Crash& known = sink.scratch().crashes[slot_of(key)];
+      uint64_t differs = 0;
+      for (size_t i = 0; i < key.size(); ++i) differs |= key[i] ^ known.key[i];
+      if (differs == 0) {
+        sink.commit_again({known.outcome.findings, known.outcome.marks | marks});
+        return;
+      }
+      known.key = key;
+      known.outcome = commit_crash(s, marks, sink);
+    } else {
+      commit_crash(s, marks, sink);
+    }
+  }
+
+  template <class Sink>
+  Outcome commit_crash(const State& s, uint32_t marks, Sink& sink) const {
     State& to = sink.next();
     to = s;
     const Outcome outcome = crash(to, kUnobserved);
-    sink.commit(Move::crash(), outcome);
+    sink.commit(Move::crash(), {outcome.findings, outcome.marks | marks});
     return outcome;
   }
 
