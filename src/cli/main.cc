@@ -25,6 +25,12 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return cli::kUsage;
   }
+  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    std::string names;
+    for (const CLI::App* sub : app.get_subcommands({}))
+      names += (names.empty() ? "" : ", ") + sub->get_name();
+    return cli::fail(sisyfs::bad_input(fmt::format("unknown command '{}'; commands are {}", argv[1], names)));
+  }
   cli::watch_interrupt();
   try {
     app.parse(argc, argv);
