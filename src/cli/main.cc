@@ -1,5 +1,8 @@
 // The command line. Each subcommand has its own file; this one only brings them together.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "cli/cli.h"
 
@@ -25,11 +28,12 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return cli::kUsage;
   }
-  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
-    std::string names;
-    for (const CLI::App* sub : app.get_subcommands({}))
-      names += (names.empty() ? "" : ", ") + sub->get_name();
-    return cli::fail(sisyfs::bad_input(fmt::format("unknown command '{}'; commands are {}", argv[1], names)));
+  if (argv[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+      return cli::fail(sisyfs::bad_input(
+          fmt::format("unknown command '{}'; commands are {}", argv[1], fmt::join(names, ", "))));
   }
   cli::watch_interrupt();
   try {
