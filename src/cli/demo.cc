@@ -17,6 +17,7 @@ namespace {
 // Runs this program again with other arguments. Its exit code, or an error.
 Result<int> run_self(std::vector<std::string> words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t child = 0;

@@ -1,5 +1,8 @@
 // The command line. Each subcommand has its own file; this one only brings them together.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "cli/cli.h"
 
@@ -24,6 +27,13 @@ int main(int argc, char** argv) {
   if (argc == 1) {
     fmt::print("{}", app.help());
     return cli::kUsage;
+  }
+  if (argv[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+      return cli::fail(sisyfs::bad_input(
+          fmt::format("unknown command '{}'; commands are {}", argv[1], fmt::join(names, ", "))));
   }
   cli::watch_interrupt();
   try {

@@ -1,9 +1,7 @@
 #include "judge/registry.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -17,8 +15,9 @@ void CheckRegistry::add(CheckEntry entry) {
 
 Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
   if (const auto at = entries_.find(name); at != entries_.end()) return &at->second;
-  return bad_input(
-      fmt::format("unknown target '{}'; targets are {}", name, fmt::join(std::views::keys(entries_), ", ")));
+  std::string names;
+  for (const auto& [known, entry] : entries_) names += (names.empty() ? "" : ", ") + known;
+  return bad_input(fmt::format("unknown target '{}'; targets are {}", name, names));
 }
 
 Result<NamedCheck> CheckRegistry::make(std::string_view name,

@@ -145,6 +145,17 @@ State renamed_state(const Config& c, const State& s, const Renaming& to) {
   return out;
 }
 
+// All renamings, in lexical order.
+inline constexpr auto kRenamings = [] {
+  std::array<Renaming, 24> all{};
+  size_t n = 0;
+  for (uint8_t a = 0; a < 4; ++a)
+    for (uint8_t b = 0; b < 4; ++b)
+      for (uint8_t c = 0; c < 4; ++c)
+        if (a != b && a != c && b != c) all[n++] = {a, b, c, static_cast<uint8_t>(6 - a - b - c)};
+  return all;
+}();
+
 template <class Core, class State>
 State canonical_form(const Config& c, const State& s) {
   FileKeys key{};
@@ -158,12 +169,11 @@ State canonical_form(const Config& c, const State& s) {
   if (c.cache) absent.cache = absent.disk;
   if (!has_ties(c, key, file_key(Core{}, absent, 0))) return least;
   const FileKeys sorted = renamed(key, first);
-  Renaming to{0, 1, 2, 3};
-  do {
+  for (const Renaming& to : kRenamings) {
     if (!is_symmetry(Core{}, c, to) || renamed(key, to) != sorted) continue;
     const State other = renamed_state<Core>(c, s, to);
     if (std::memcmp(&other, &least, sizeof least) < 0) least = other;
-  } while (std::next_permutation(to.begin(), to.end()));
+  }
   return least;
 }
 

@@ -1,0 +1,224 @@
+// The command line as users and CI meet it: verdicts, exit codes, files, and what goes wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "report/token.h"
+
+namespace sisyfs {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSmall = " --set files=2 --set blocks=3 ";
+
+std::string naive(const std::string& more = "") {
+  return "check link --set order=naive --set cache=off" + std::string(kSmall) + more;
+}
+
+TEST(CliTest, ExhaustedAndCleanIsZero) {
+  for (const char* target : {"link", "index"}) {
+    const Answer a = run(std::string("check ") + target + kSmall);
+    EXPECT_EQ(a.code, 0) << a.text;
+    EXPECT_THAT(a.text, HasSubstr("PASS"));
+    EXPECT_THAT(a.text, HasSubstr("the state space is exhausted"));
+  }
+}
+
+TEST(CliTest, AFindingIsOne) {
+  const Answer a = run(naive("--only double-pointer"));
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("FOUND double-pointer"));
+  EXPECT_THAT(a.text, HasSubstr("The writes:"));
+}
+
+TEST(CliTest, StoppedBeforeTheBoundIsThree) {
+  for (const char* bound : {"--states 100", "--time 1ms", "--dedup bitstate --memory 16MiB"}) {
+    const Answer a = run(std::string("check link --set blocks=5 ") + bound);
+    EXPECT_EQ(a.code, 3) << bound << "\n" << a.text;
+    EXPECT_THAT(a.text, HasSubstr("UNKNOWN"));
+  }
+}
+
+TEST(CliTest, ADepthBoundThatIsExhaustedIsAPassAndSaysWhatItLeftOut) {
+  const Answer a = run("check link --depth 5");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("every path of 5 steps was walked"));
+  EXPECT_THAT(a.text, HasSubstr("were not expanded"));
+}
+
+TEST(CliTest, AllCollectsTheShallowestOfEachKind) {
+  const Answer a = run(naive("--all"));
+  EXPECT_EQ(a.code, 1);
+  for (const char* name : {"lost-block", "double-pointer", "content-error"})
+    EXPECT_THAT(a.text, HasSubstr(std::string("FOUND ") + name));
+}
+
+TEST(CliTest, ATokenIsConfirmedByAFreshProcessAndAFixedTargetIsNot) {
+  const std::string token = token_in(run(naive("--only M3")).text);
+  const Answer still = run("replay " + token);
+  EXPECT_EQ(still.code, 1) << still.text;
+  EXPECT_THAT(still.text, HasSubstr("still happens"));
+  // The same steps in the right order: the table is written before the power goes, and nothing is lost.
+  const Replay fixed{FindingKind::kLostBlock, {"link", {"cache=off"}}, {Choice{0}, Choice{16}, Choice{34}}};
+  const Answer gone = run("replay " + make_token(fixed));
+  EXPECT_EQ(gone.code, 0) << gone.text;
+  EXPECT_THAT(gone.text, HasSubstr("does not happen any more"));
+}
+
+TEST(CliTest, AFileOfFindingsIsReplayed) {
+  const TemporaryDirectory dir;
+  EXPECT_EQ(run(naive("--all --json " + dir.file("run.json"))).code, 1);
+  const json whole = json::parse(content_of(dir.file("run.json")));
+  EXPECT_EQ(whole["schema"], "sisyfs.run/1");
+  EXPECT_EQ(whole["verdict"], "fail");
+  ASSERT_EQ(whole["findings"].size(), 3u);
+  const Answer all = run("replay --quiet " + dir.file("run.json"));
+  EXPECT_EQ(all.code, 1);
+  EXPECT_THAT(all.text, HasSubstr("content-error"));
+  const json& finding = whole["findings"][1];
+  EXPECT_EQ(finding["schema"], "sisyfs.finding/1");
+  for (const char* key : {"code", "steps", "writes", "token", "depth", "choices"})
+    EXPECT_TRUE(finding.contains(key)) << key;
+  EXPECT_EQ(run("replay --quiet " + dir.write("one.json", finding.dump())).code, 1);
+}
+
+TEST(CliTest, OneAndTwoThreadsGiveTheSameReport) {
+  const auto report = [](const std::string& threads) {
+    json j = json::parse(run(naive("--all --progress off --json - --threads " + threads)).text);
+    for (const char* key : {"seconds", "threads", "memory_bytes"}) j.erase(key);
+    return j;
+  };
+  EXPECT_EQ(report("1"), report("2"));
+}
+
+struct Wrong {
+  const char* name;
+  const char* arguments;
+  const char* says;
+};
+
+std::ostream& operator<<(std::ostream& out, const Wrong& wrong) { return out << wrong.name; }
+
+class WrongUse : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongUse, GetsOneClearMessageAndTwo) {
+  const Answer a = run(GetParam().arguments);
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr(GetParam().says));
+  EXPECT_THAT(a.text, Not(HasSubstr("terminate")));
+  EXPECT_LE(std::count(a.text.begin(), a.text.end(), '\n'), 2) << a.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongUse,
+    testing::Values(
+        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are index, link"},
+        Wrong{"NoSuchOption", "check link --set ordre=naive", "ordre"},
+        Wrong{"NoSuchValue", "check link --set order=random", "naive, pointed"},
+        Wrong{"NotAnAssignment", "check link --set order", "order"},
+        Wrong{"BlocksOutOfRange", "check link --set blocks=12", "1..11"},
+        Wrong{"NoSuchFlag", "check link --frobnicate", "--frobnicate"},
+        Wrong{"NoSuchCommand", "chekc link", "chekc"}, Wrong{"NoTarget", "check", "target"},
+        Wrong{"ZeroDepth", "check link --depth 0", "--depth takes a whole number from 1 on, not '0'"},
+        Wrong{"NegativeStates", "check link --states=-5",
+              "--states takes a whole number from 1 on, not '-5'"},
+        Wrong{"ZeroThreads", "check link --threads 0", "--threads"},
+        Wrong{"ZeroTime", "check link --time 0s", "not a time above zero"},
+        Wrong{"NegativeMemory", "check link --memory=-1GiB", "not a size above zero"},
+        Wrong{"ThreeTasks", "check link --tasks 3", "1..2"},
+        Wrong{"NoDedupNoDepth", "check link --dedup none", "add --depth"},
+        Wrong{"NoSuchFinding", "check link --only M99", "unknown finding 'M99'"},
+        Wrong{"UnwritableOutput", "check link --json /nonexistent/run.json",
+              "cannot write /nonexistent/run.json"},
+        Wrong{"NotAToken", "replay hello", "neither a file nor a replay token"},
+        Wrong{"TruncatedToken", "replay s1:link:order=naive,cache=off:M3:0.16", "cut off"},
+        Wrong{"ChangedToken", "replay s1:link:order=naive,cache=off:M3:0.16.34.1.16x3.34:2cfa", "checksum"},
+        Wrong{"TokenOfAnotherVersion", "replay s7:link::M3:0:0000", "version s7"}),
+    testing::PrintToStringParamName());
+
+TEST(CliTest, FilesThatAreNoTracesAreRefused) {
+  const TemporaryDirectory dir;
+  EXPECT_EQ(run(naive("--json " + dir.file("run.json"))).code, 1);
+  const std::string whole = content_of(dir.file("run.json"));
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "not JSON"},
+      {whole.substr(0, whole.size() / 2), "cut off"},
+      {"[1, 2]", "schema"},
+      {R"({"schema": "sisyfs.run/99", "findings": []})", "sisyfs.run/99"},
+      {R"({"schema": "sisyfs.run/1", "findings": []})", "nothing to replay"},
+      {R"({"schema": "sisyfs.run/1", "findings": [{"token": 5}]})", "token"},
+      {R"({"schema": "sisyfs.finding/1"})", "token"},
+      {std::string("\0\xff\xfe garbage", 12), "not JSON"},
+  };
+  for (const auto& [text, says] : cases) {
+    const Answer a = run("replay " + dir.write("bad.json", text));
+    EXPECT_EQ(a.code, 2) << text;
+    EXPECT_THAT(a.text, HasSubstr(says)) << text;
+  }
+}
+
+TEST(CliTest, AFailedWriteLeavesTheOldFile) {
+  const TemporaryDirectory dir;
+  const Answer a = run(naive("--json " + dir.file("")));
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("cannot write"));
+}
+
+TEST(CliTest, CtrlCGivesThePartialVerdict) {
+  const Answer a = run_line(
+      std::string("'") + SISYFS_PROGRAM +
+      "' check link --set blocks=7 --tasks 2 --progress off & p=$!; sleep 0.5; kill -INT $p; wait $p");
+  EXPECT_EQ(a.code, 3) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("UNKNOWN"));
+  EXPECT_THAT(a.text, HasSubstr("interrupted"));
+}
+
+TEST(CliTest, ProgressCanBeReadByPrograms) {
+  const Answer a = run("check link --tasks 2 --set blocks=5 --time 1s --progress json");
+  EXPECT_EQ(a.code, 3) << a.text;
+  const json line = json::parse(a.text.substr(0, a.text.find('\n')));
+  EXPECT_GT(line["states"], 0);
+  EXPECT_GT(line["depth"], 0);
+}
+
+TEST(CliTest, DemoShowsTheDoublePointerAndConfirmsIt) {
+  const Answer a = run("demo");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("FOUND double-pointer"));
+  EXPECT_THAT(a.text, HasSubstr("which is also block 0 of file0"));
+  EXPECT_THAT(a.text, HasSubstr("still happens"));
+  EXPECT_THAT(a.text, HasSubstr("PASS: link cache=off"));
+}
+
+TEST(CliTest, MatrixHasTheVerdictsOfTheThesis) {
+  const json matrix = json::parse(run("matrix --blocks 3 --progress off --json -").text);
+  ASSERT_EQ(matrix["cells"].size(), 16u);
+  for (const json& cell : matrix["cells"]) {
+    const std::string variant = cell["variant"];
+    const bool naive_order = variant.starts_with("naive"), cached = variant.ends_with("FLUSH");
+    const bool wrong = naive_order && !(cached && cell["tasks"] == 1);
+    for (const char* kind : {"lost-block", "double-pointer", "content-error"})
+      EXPECT_EQ(cell[kind] != "none", wrong) << cell.dump();
+    EXPECT_EQ(cell["exhausted"] == true, !wrong) << cell.dump();
+    if (wrong) continue;
+    EXPECT_EQ(cell["dead_block"], cached && cell["tasks"] == 1 ? "none" : "repaired") << cell.dump();
+  }
+}
+
+TEST(CliTest, TargetsAreListedWithTheirOptions) {
+  const Answer a = run("targets");
+  EXPECT_EQ(a.code, 0);
+  for (const char* word :
+       {"link:", "index:", "order=naive, pointed", "cache=off, flush", "data=hash, counter"})
+    EXPECT_THAT(a.text, HasSubstr(word));
+  EXPECT_THAT(run("targets --findings").text, HasSubstr("double-pointer"));
+  EXPECT_EQ(json::parse(run("targets --json").text).size(), 2u);
+}
+
+}  // namespace
+}  // namespace sisyfs
