@@ -135,6 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NoSuchFinding", "check link --only M99", "unknown finding 'M99'"},
         Wrong{"UnwritableOutput", "check link --json /nonexistent/run.json",
               "cannot write /nonexistent/run.json"},
+        Wrong{"ADirectory", "replay /", "is not a file"},
         Wrong{"NotAToken", "replay hello", "neither a file nor a replay token"},
         Wrong{"TruncatedToken", "replay s1:link:order=naive,cache=off:M3:0.16", "cut off"},
         Wrong{"ChangedToken", "replay s1:link:order=naive,cache=off:M3:0.16.34.1.16x3.34:2cfa", "checksum"},
@@ -206,7 +207,7 @@ TEST(CliTest, MatrixHasTheVerdictsOfTheThesis) {
       EXPECT_EQ(cell[kind] != "none", wrong) << cell.dump();
     EXPECT_EQ(cell["exhausted"] == true, !wrong) << cell.dump();
     if (wrong) continue;
-    EXPECT_EQ(cell["dead_block"], cached && cell["tasks"] == 1 ? "none" : "repaired") << cell.dump();
+    EXPECT_EQ(cell["dead-block"], cached && cell["tasks"] == 1 ? "none" : "repaired") << cell.dump();
   }
 }
 

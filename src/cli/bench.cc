@@ -61,6 +61,7 @@ BenchResult bench_share(const BenchFlags& flags) {
         const Result<SearchResult> r =
             search(name, {fmt::format("tasks={}", tasks), fmt::format("blocks={}", config.blocks)}, 1);
         if (!r) return r.error();
+        if (interrupted().load()) return system_error("interrupted");
         per_transition.push_back(r->seconds * 1e9 / static_cast<double>(r->transitions));
       }
       const double total = median(per_transition);
@@ -102,7 +103,7 @@ BenchResult bench_optimisations(const BenchFlags& flags) {
         row[std::string(series.name) + "_exhausted"] = r->exhausted;
       }
       entry["states_by_depth"].push_back(row);
-      if (interrupted().load()) return out;
+      if (interrupted().load()) return system_error("interrupted");
     }
     out["targets"].push_back(entry);
   }

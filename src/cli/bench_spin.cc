@@ -80,7 +80,7 @@ Status add_round(Measured& m, const Result<Output>& output, const char* who, con
   m.states = json["states"];
   m.transitions = json["transitions"];
   m.seconds.push_back(json["seconds"]);
-  m.memory_mb = memory_key != nullptr ? json[memory_key].get<double>() : output->peak_mb;
+  m.memory_mb = memory_key != nullptr ? json[memory_key].get<double>() * 1.048576 : output->peak_mb;
   return {};
 }
 

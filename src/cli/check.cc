@@ -22,6 +22,9 @@ Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOption
     told.push_back(
         {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
   }
+  if (findings != 0)
+    return system_error(
+        "the memory bound is too small to find out how a finding came about: give --memory more");
   return told;
 }
 
@@ -54,7 +57,7 @@ int run_check(CheckFlags& flags) {
   if (!named) return fail(named.error());
   // An unwritable output is better known before the search than after it.
   if (!flags.json.empty() && flags.json != "-")
-    if (Status s = write_file(flags.json, "{}\n"); !s) return fail(s.error());
+    if (Status s = can_write(flags.json); !s) return fail(s.error());
 
   SearchResult result = named->check->search(*options, progress_printer(flags.search.progress));
   clear_progress();

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -139,6 +140,15 @@ Status write_file(const std::string& path, const std::string& content) {
     return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
   }
   return {};
+}
+
+Status can_write(const std::string& path) {
+  const std::string part = path + ".part";
+  const bool opened = std::ofstream(part).is_open() && !std::filesystem::is_directory(path);
+  const int why = opened ? 0 : errno != 0 ? errno : EISDIR;
+  std::remove(part.c_str());
+  if (opened) return {};
+  return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
 }
 
 const CheckRegistry& registry() {

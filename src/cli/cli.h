@@ -43,6 +43,9 @@ Result<std::chrono::milliseconds> parse_time(const std::string& text);
 // Writes a whole file, or says why not and leaves nothing half-written. "-" is standard output.
 Status write_file(const std::string& path, const std::string& content);
 
+// Whether write_file() will work, found out without touching what is there.
+Status can_write(const std::string& path);
+
 // All targets of this program.
 const CheckRegistry& registry();
 

@@ -55,7 +55,7 @@ nlohmann::ordered_json cell_json(const Variant& variant, const Cell& cell, int t
                               {"source", variant.source},
                               {"tasks", tasks},
                               {"settings", cell.named.setup.settings},
-                              {"dead_block", dead_text(r)}};
+                              {"dead-block", dead_text(r)}};
   for (FindingKind kind : kCritical) json[std::string(info(kind).name)] = critical_text(r, kind);
   json.update({{"exhausted", r.exhausted},
                {"states", r.states},
@@ -73,6 +73,10 @@ int run_matrix(const MatrixFlags& flags) {
   options->stop = StopRule::kEach;
   options->watched = 0;
   for (FindingKind kind : kCritical) options->watched |= bit(kind);
+  if (!flags.json.empty() && flags.json != "-")
+    if (Status s = can_write(flags.json); !s) return fail(s.error());
+  if (const auto probe = registry().make("link", {"files=" + flags.files, "blocks=" + flags.blocks}); !probe)
+    return fail(probe.error());
   nlohmann::ordered_json cells = nlohmann::ordered_json::array();
   std::vector<std::string> tokens;
   Verdict clean_cells = Verdict::kPass;
@@ -84,6 +88,7 @@ int run_matrix(const MatrixFlags& flags) {
   for (const char* model : {"link", "index"})
     for (const Variant& variant : kVariants)
       for (int tasks : {1, 2}) {
+        if (interrupted().load()) continue;
         Result<NamedCheck> named = registry().make(
             model, {"files=" + flags.files, "blocks=" + flags.blocks, fmt::format("tasks={}", tasks),
                     fmt::format("order={}", variant.order), fmt::format("cache={}", variant.cache),
@@ -101,7 +106,7 @@ int run_matrix(const MatrixFlags& flags) {
                      r.exhausted ? "  exhausted" : "");
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
-        if (r.findings == 0) clean_cells = merge(clean_cells, r.verdict);
+        if (r.findings == 0 && !r.exhausted) clean_cells = Verdict::kUnknown;
         const Result<std::vector<Finding>> findings = explain(cell.named, *options, r.findings);
         if (!findings) return fail(findings.error());
         for (const Finding& finding : *findings) {
@@ -109,7 +114,7 @@ int run_matrix(const MatrixFlags& flags) {
           tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", info(finding.kind).name, token));
           cells.back()["tokens"][std::string(info(finding.kind).name)] = token;
         }
-        if (interrupted().load()) return kInconclusive;
+        if (interrupted().load()) clean_cells = Verdict::kUnknown;
       }
   if (table) {
     fmt::print(

@@ -19,6 +19,9 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
     if (!replay) return replay.error();
     return std::vector<Replay>{*std::move(replay)};
   }
+  if (!std::filesystem::is_regular_file(what, ignored))
+    return bad_input(
+        fmt::format("{} is not a file: give a replay token, or a file that check --json wrote", what));
   std::ifstream in(what, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in) return bad_input(fmt::format("cannot read {}", what));

@@ -53,7 +53,10 @@ class BitstateDedup {
   bool at_limit() const { return false; }
   bool crowded(uint64_t) const { return false; }
   size_t bytes() const { return set_.bytes(); }
-  void conclude(SearchResult& result, const SearchOptions&) const { result.merge_probability = 1; }
+  void conclude(SearchResult& result, const SearchOptions&) const {
+    result.merge_probability = 1;
+    result.exhausted = false;  // a state may have been taken for another
+  }
 
  private:
   BitstateSet set_;

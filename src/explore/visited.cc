@@ -11,10 +11,10 @@
 
 namespace sisyfs {
 
-Reservation::Reservation(size_t bytes) {
+Reservation::Reservation(size_t bytes, bool large_pages) {
   void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return;
-  madvise(p, bytes, MADV_HUGEPAGE);  // a wish; without it a probe costs one more miss
+  if (large_pages) madvise(p, bytes, MADV_HUGEPAGE);  // a wish; without it a probe costs one more miss
   data_ = static_cast<std::byte*>(p);
   size_ = bytes;
 }
@@ -120,6 +120,6 @@ double VisitedSet::merge_probability(uint64_t states) {
   return std::min(1.0, std::ldexp(n * n, -77));
 }
 
-BitstateSet::BitstateSet(size_t max_bytes) : bits_(max_bytes & ~size_t{7}), words_(max_bytes / 8) {}
+BitstateSet::BitstateSet(size_t max_bytes) : bits_(max_bytes & ~size_t{7}, false), words_(max_bytes / 8) {}
 
 }  // namespace sisyfs

@@ -42,8 +42,8 @@ enum class Seen : uint8_t {
 class Reservation {
  public:
   Reservation() = default;
-  // Reserves `bytes`; data() is null where the system refuses.
-  explicit Reservation(size_t bytes);
+  // Reserves `bytes`; data() is null where the system refuses. Large pages serve what is filled densely.
+  explicit Reservation(size_t bytes, bool large_pages = true);
   ~Reservation();
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;

@@ -172,7 +172,8 @@ State canonical_form(const Config& c, const State& s) {
   for (const Renaming& to : kRenamings) {
     if (!is_symmetry(Core{}, c, to) || renamed(key, to) != sorted) continue;
     const State other = renamed_state<Core>(c, s, to);
-    if (std::memcmp(&other, &least, sizeof least) < 0) least = other;
+    if (std::memcmp(static_cast<const void*>(&other), static_cast<const void*>(&least), sizeof least) < 0)
+      least = other;
   }
   return least;
 }

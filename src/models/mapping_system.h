@@ -171,7 +171,7 @@ class MappingSystem {
   template <class Sink>
   void expand_crash(const State& s, bool in_op, Sink& sink) const {
     const uint32_t marks = in_op ? uint32_t{kCrashInOp} : 0;
-    if constexpr (Sink::remembers()) {
+    if constexpr (Sink::remembers() && !kCounter) {  // with data=counter more is promised than the key holds
       typename Crash::Key now;
       now.disk = s.disk;
       now.ref = s.memory.ref;

@@ -153,9 +153,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::PrintToStringParamName());
 
 // Fingerprints against whole states: a search that keeps every byte of every state counts the same.
-template <class Core>
+template <class Core, bool kCounter = false>
 uint64_t count_whole_states(const Config& c) {
-  using System = MappingSystem<Core, false>;
+  using System = MappingSystem<Core, kCounter>;
   using State = typename System::State;
   struct Collector : detail::FullSink<System> {
     State& next() { return built; }
@@ -239,6 +239,22 @@ TEST(MappingTest, CanonicalFormDependsOnTheClassAlone) {
             expect_canonical_forms<LinkCore>(c);
             expect_canonical_forms<IndexCore>(c);
           }
+}
+
+// What a file should hold is part of the state with data=counter, and of what a recovery depends on: a search
+// that remembered recoveries by less lost states here.
+TEST(MappingTest, CounterDataLosesNoStates) {
+  Config c;
+  c.files = 2;
+  c.blocks = 3;
+  c.counter = true;
+  c.values = 2;
+  for (bool fill : {true, false}) {
+    c.fill = fill;
+    const uint64_t whole = count_whole_states<LinkCore, true>(c);
+    EXPECT_EQ(run(Model::kLink, c, 1).states, whole);
+    EXPECT_EQ(run(Model::kLink, c, 2).states, whole);
+  }
 }
 
 TEST(MappingTest, BothOptimisationsOfTheThesisReduceTheStates) {

@@ -152,6 +152,10 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
     coverage = "the state space is exhausted: a greater depth adds nothing";
   else if (result.stopped != Stop::kNo)
     coverage = stop_text(result.stopped) + ": what lies beyond was not looked at";
+  else if (options.dedup == Dedup::kBitstate)
+    coverage = "no new states were met, but some may have been taken for others";
+  else if (options.bounds.depth == SearchBounds::kNoDepth)
+    coverage = "a bound of the target left something out: not all that is possible was looked at";
   else
     coverage = fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
                            options.bounds.depth, plural(result.unexpanded, "state"));
