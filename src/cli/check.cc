@@ -19,6 +19,7 @@ Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOption
     if ((story->findings >> found.kind & 1) == 0)
       return system_error(
           "a finding did not happen again when it was replayed: the target is not deterministic");
+    findings &= ~(uint32_t{1} << found.kind);
     told.push_back(
         {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
   }
