@@ -34,6 +34,7 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
 
 VisitedSet::VisitedSet(size_t max_bytes, bool with_depth) : with_depth_(with_depth) {
   const size_t per_word = with_depth ? 10 : 8;
+  bytes_.store(capacity() * per_word, std::memory_order_relaxed);
   const size_t words = std::max<size_t>(max_bytes / per_word, capacity());
   words_ = Reservation(words * 8);
   if (with_depth) {
@@ -90,6 +91,7 @@ bool VisitedSet::grow(size_t limit, unsigned threads) {
     end = first;
   }
   lines_ = new_lines;
+  bytes_.store(capacity() * (with_depth_ ? 10 : 8), std::memory_order_relaxed);
   return true;
 }
 

@@ -80,8 +80,8 @@ class VisitedSet {
   bool crowded(uint64_t states) const { return states * 8 > capacity() * 7 && !at_limit_; }
   bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
-  // What the table occupies now.
-  size_t bytes() const { return capacity() * (with_depth_ ? 10 : 8); }
+  // What the table occupies now. May be asked at any time.
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // The order-independent digest of all fingerprints: equal for equal sets of visited states.
   Digest digest() const;
   uint64_t count() const;
@@ -114,6 +114,7 @@ class VisitedSet {
   uint64_t lines_ = 16;  // lines in each region
   bool with_depth_ = false;
   bool at_limit_ = false;
+  std::atomic<size_t> bytes_{0};
 };
 
 namespace detail {
