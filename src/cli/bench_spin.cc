@@ -132,8 +132,7 @@ BenchResult bench_spin(const BenchFlags& flags) {
   Json cells = Json::array();
   for (const char* target : {"link", "index"})
     for (int tasks : {1, 2}) {
-      const int one_task = flags.quick ? 5 : std::string(target) == "link" ? 6 : 7;
-      const CellSpec cell{target, tasks, tasks == 1 ? one_task : flags.quick ? 3 : 4};
+      const CellSpec cell{target, tasks, tasks == 1 ? (flags.quick ? 5 : 6) : (flags.quick ? 3 : 4)};
       CellRun run;
       for (int round = 0; round < flags.rounds; ++round) {
         if (Status s = run_round(cell, run); !s) return s.error();
