@@ -81,14 +81,16 @@ class BatchSink {
     uint32_t asked = 0;
     for (uint32_t i = 0; i < batch.count; ++i) {
       const Digest print = system_.fingerprint(batch.states[i]);
-      if constexpr (DedupPolicy::kOnce) {
-        uint64_t& recent = recent_[print.hi & (kRecent - 1)];
-        if (recent == print.lo) continue;
-        recent = print.lo;
-      }
       seen_.prefetch(print);
       batch.prints[asked] = print;
-      batch.which[asked++] = static_cast<uint8_t>(i);
+      batch.which[asked] = static_cast<uint8_t>(i);
+      if constexpr (DedupPolicy::kOnce) {
+        uint64_t& recent = recent_[print.hi & (kRecent - 1)];
+        asked += recent != print.lo;  // no branch: it could not be foreseen
+        recent = print.lo;
+      } else {
+        ++asked;
+      }
     }
     batch.asked = asked;
   }

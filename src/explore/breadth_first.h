@@ -5,11 +5,11 @@
 // their least depths are the same for any number of workers.
 #pragma once
 
-#include <barrier>
 #include <memory>
 
 #include "explore/batch.h"
 #include "explore/frontier.h"
+#include "explore/rendezvous.h"
 
 namespace sisyfs {
 
@@ -25,7 +25,7 @@ class BreadthFirst {
         pool_(team),
         now_(team.size()),
         later_(team.size()),
-        rendezvous_(team.size()),
+        rendezvous_(team),
         tallies_(team.size()) {
     Chunk<State>& chunk = now_.add(0, pool_.get());
     system_.initial(chunk.items[chunk.size++]);
@@ -52,7 +52,10 @@ class BreadthFirst {
       while (!team_.stopping()) {
         const auto range = now_.claim(worker, kGrain);
         if (range.chunk == nullptr) break;
-        for (uint32_t i = range.begin; i < range.end; ++i) system_.expand(range.chunk->items[i], sink);
+        for (uint32_t i = range.begin; i < range.end; ++i) {
+          if (i + kAhead < range.chunk->size) __builtin_prefetch(&range.chunk->items[i + kAhead]);
+          system_.expand(range.chunk->items[i], sink);
+        }
         now_.finish(range, pool_);
         sink.checkpoint(worker);
       }
@@ -61,7 +64,7 @@ class BreadthFirst {
       if (last_layer) sink.tally().unexpanded = sink.tally().states - before;
       tallies_[worker] = sink.tally();
       team_.report(worker, sink.tally());
-      if (!next_layer(worker)) break;
+      if (!next_layer()) break;
     }
     tallies_[worker] = sink.tally();
   }
@@ -72,13 +75,12 @@ class BreadthFirst {
   }
 
  private:
+  static constexpr uint32_t kAhead = 8;  // states whose memory is requested before they are expanded
   static constexpr uint32_t kGrain = std::clamp<uint32_t>(8192 / sizeof(State), 1, 64);
 
   // Waits for all, and turns to the next layer. False when the search is over.
-  bool next_layer(unsigned worker) {
-    team_.rest();
-    rendezvous_.arrive_and_wait();
-    if (worker == 0) {
+  bool next_layer() {
+    rendezvous_.meet([this] {
       now_.clear(pool_);
       now_.swap(later_);
       ended_ = now_.count() == 0;
@@ -86,9 +88,7 @@ class BreadthFirst {
       for (const Tally& tally : tallies_) findings |= tally.findings;
       if (!ended_) team_.heed(findings);
       over_ = ended_ || team_.stopping();
-    }
-    rendezvous_.arrive_and_wait();
-    team_.resume();
+    });
     return !over_;
   }
 
@@ -97,7 +97,7 @@ class BreadthFirst {
   Team& team_;
   BufferPool<State> pool_;
   Layer<State> now_, later_;
-  std::barrier<> rendezvous_;
+  Rendezvous rendezvous_;
   std::vector<Tally> tallies_;
   bool ended_ = false;
   bool over_ = false;

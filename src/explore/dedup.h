@@ -16,7 +16,8 @@ class ExactDedup {
   // Whether a state that was just seen may be forgotten at once (see BatchSink).
   static constexpr bool kOnce = !kByDepth;
 
-  explicit ExactDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes, kByDepth) {}
+  explicit ExactDedup(const SearchOptions& options)
+      : set_(options.bounds.memory_bytes, kByDepth, options.threads == 1) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t depth) {
@@ -45,7 +46,7 @@ class BitstateDedup {
  public:
   static constexpr bool kOnce = true;
 
-  explicit BitstateDedup(const SearchBounds& bounds) : set_(bounds.memory_bytes / 2) {}
+  explicit BitstateDedup(const SearchOptions& options) : set_(options.bounds.memory_bytes / 2) {}
   bool ok() const { return set_.ok(); }
   void prefetch(const Digest& d) const { set_.prefetch(d); }
   Seen insert(const Digest& d, uint32_t) { return set_.insert(d); }
@@ -66,7 +67,7 @@ class NoDedup {
  public:
   static constexpr bool kOnce = false;
 
-  explicit NoDedup(const SearchBounds&) {}
+  explicit NoDedup(const SearchOptions&) {}
   bool ok() const { return true; }
   void prefetch(const Digest&) const {}
   Seen insert(const Digest&, uint32_t) { return Seen::kNew; }

@@ -29,7 +29,7 @@ void pronounce(const SearchOptions& options, SearchResult& result);
 template <template <class, class> class Strategy, class System, class DedupPolicy>
 SearchResult run_with(const System& system, const SearchOptions& options, const ProgressFn& show) {
   SearchResult result;
-  DedupPolicy seen(options.bounds);
+  DedupPolicy seen(options);
   if (!seen.ok()) {
     result.stopped = Stop::kMemory;
     return result;

@@ -32,7 +32,8 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   return *this;
 }
 
-VisitedSet::VisitedSet(size_t max_bytes, bool with_depth) : with_depth_(with_depth) {
+VisitedSet::VisitedSet(size_t max_bytes, bool with_depth, bool alone)
+    : with_depth_(with_depth), alone_(alone) {
   const size_t per_word = with_depth ? 10 : 8;
   bytes_.store(capacity() * per_word, std::memory_order_relaxed);
   const size_t words = std::max<size_t>(max_bytes / per_word, capacity());
@@ -49,6 +50,7 @@ void VisitedSet::move_regions(uint64_t first, uint64_t end, uint64_t old_lines, 
   auto* depth_table = reinterpret_cast<uint16_t*>(depths_.data());
   std::vector<uint64_t> words(old_size);
   std::vector<uint16_t> depths(with_depth_ ? old_size : 0);
+  std::vector<uint8_t> used(new_lines);  // words in each new line
   for (uint64_t region = end; region-- > first;) {
     std::memcpy(words.data(), table + region * old_size, old_size * 8);
     uint64_t* const to = table + region * new_size;
@@ -57,10 +59,15 @@ void VisitedSet::move_regions(uint64_t first, uint64_t end, uint64_t old_lines, 
       std::memcpy(depths.data(), depth_table + region * old_size, old_size * 2);
       std::memset(depth_table + region * new_size, 0, new_size * 2);
     }
+    std::fill(used.begin(), used.end(), uint8_t{0});
     for (uint64_t i = 0; i < old_size; ++i) {
-      if (words[i] == 0) continue;
-      uint64_t at = static_cast<uint64_t>((static_cast<Uint128>(words[i]) * new_lines) >> 64) * kLine;
-      while (to[at] != 0) at = at + 1 == new_size ? 0 : at + 1;
+      if (words[i] == 0) {  // a line is filled from its front
+        i |= kLine - 1;
+        continue;
+      }
+      auto line = static_cast<uint64_t>((static_cast<Uint128>(words[i]) * new_lines) >> 64);
+      while (used[line] == kLine) line = line + 1 == new_lines ? 0 : line + 1;
+      const uint64_t at = line * kLine + used[line]++;
       to[at] = words[i];
       if (with_depth_) depth_table[region * new_size + at] = depths[i];
     }

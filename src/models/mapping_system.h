@@ -4,6 +4,7 @@
 // interleave at every step, and the power can go at every step. See docs/models/file-mapping.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -79,14 +80,10 @@ class MappingSystem {
   // are remembered.
   static constexpr size_t kRemembered = 1024;
   struct Crash {
-    struct Key {
-      Medium disk{};
-      uint16_t ref = 0;
-      uint8_t ops[2] = {};  // op and file of each task
-      uint32_t zero = 0;
-    };
-    using Words = std::array<uint64_t, sizeof(Key) / 8>;
-    static_assert(std::has_unique_object_representations_v<Key>);
+    // The disk; and in one word the lengths that were promised, and op and file of each task. In whole words,
+    // because a narrow store that is read back in a wide load stalls the processor.
+    using Words = std::array<uint64_t, sizeof(Medium) / 8 + 1>;
+    static_assert(sizeof(Medium) % 8 == 0);
 
     Words key{};
     Outcome outcome;
@@ -111,7 +108,7 @@ class MappingSystem {
       if (s.tasks[t].op != 0) {
         State& to = sink.next();
         to = s;
-        sink.commit(Move::step(t), {0, step(to, t)});
+        sink.commit(Move::step(t), {0, step(to, t, action_in(s, t))});
         continue;
       }
       for (unsigned f = 0; f < config_.files; ++f)
@@ -172,13 +169,13 @@ class MappingSystem {
   void expand_crash(const State& s, bool in_op, Sink& sink) const {
     const uint32_t marks = in_op ? uint32_t{kCrashInOp} : 0;
     if constexpr (Sink::remembers() && !kCounter) {  // with data=counter more is promised than the key holds
-      typename Crash::Key now;
-      now.disk = s.disk;
-      now.ref = s.memory.ref;
+      typename Crash::Words key;
+      const auto disk = std::bit_cast<std::array<uint64_t, sizeof(Medium) / 8>>(s.disk);
+      std::copy(disk.begin(), disk.end(), key.begin());
+      key.back() = s.memory.ref;
       if (Core::lengths(s.disk) != s.memory.ref)
         for (unsigned t = 0; t < 2; ++t)
-          now.ops[t] = static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2);
-      const auto key = std::bit_cast<typename Crash::Words>(now);
+          key.back() |= uint64_t{static_cast<uint8_t>(s.tasks[t].op | s.tasks[t].file << 2)} << (16 + 8 * t);
       Crash& known = sink.scratch().crashes[slot_of(key)];
       uint64_t differs = 0;
       for (size_t i = 0; i < key.size(); ++i) differs |= key[i] ^ known.key[i];
@@ -249,9 +246,8 @@ class MappingSystem {
     sink.commit(Move::op(t, kind, f), {0, marks});
   }
 
-  // Advances an op in flight by one step. Returns marks.
-  uint32_t step(State& s, unsigned t) const {
-    const Action action = action_in(s, t);
+  // Advances an op in flight by its next step, which is `action`. Returns marks.
+  uint32_t step(State& s, unsigned t, Action action) const {
     if (action == kFinish) {
       finish(s, t);
       return 0;
