@@ -230,6 +230,38 @@ TEST(AdapterTest, DepthFirstVisitsTheSameStates) {
   EXPECT_EQ(breadth.transitions, depth.transitions);
 }
 
+// Collects all successors of a state.
+struct Successors : detail::FullSink<DiskSystem> {
+  DiskSystemState& next() { return building; }
+  void commit(Choice choice, Outcome) { all.emplace_back(choice, building); }
+  DiskSystemState building;
+  std::vector<std::pair<Choice, DiskSystemState>> all;
+};
+
+TEST(AdapterTest, FollowingAChoiceGivesTheStateThatExpandingGave) {
+  for (const Bug bug : {Bug::kNone, Bug::kEffect, Bug::kWalk}) {
+    const Result<DiskSystem> system = DiskSystem::make(setup_for(bug));
+    ASSERT_TRUE(system);
+    DiskSystemState state;
+    system->initial(state);
+    for (size_t step = 0; step < 12; ++step) {
+      Successors successors;
+      system->expand(state, successors);
+      if (successors.all.empty()) break;
+      for (const auto& [choice, expanded] : successors.all) {
+        DiskSystemState followed;
+        ASSERT_TRUE(system->follow(state, choice, followed));
+        EXPECT_EQ(followed.print, expanded.print);
+        EXPECT_EQ(followed.over, expanded.over);
+      }
+      DiskSystemState nowhere;
+      EXPECT_FALSE(system->follow(state, DiskMove{.op = 1000}.choice(), nowhere));
+      EXPECT_FALSE(system->follow(state, DiskMove{0, true, 200, 0}.choice(), nowhere));
+      state = successors.all[step * 7 % successors.all.size()].second;
+    }
+  }
+}
+
 // What a rig has forgotten it works out again.
 TEST(AdapterTest, WhatIsRememberedChangesNothing) {
   for (const Bug bug : {Bug::kNone, Bug::kFlush, Bug::kReadOnly}) {

@@ -160,28 +160,56 @@ bool DiskRig::next_look() {
 
 bool DiskRig::next_crash() {
   while (looking_ || next_look()) {
-    crash_state_ = state_number_ < DiskMove::kStates ? states_.next() : nullptr;
-    if (crash_state_ == nullptr) {
+    if (!next_state()) {
       looking_ = false;
       continue;
     }
-    crash_move_.state = state_number_++;
-    recovered_ = &recover(*crash_state_);
-    crash_outcome_ = {recovered_->findings, recovered_->marks};
-    crash_over_ = !recovered_->alive;
-    if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
-      crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
-      crash_over_ = true;
-    }
-    if (crash_state_->lost_pieces() != 0) crash_outcome_.marks |= kPowerCutInOp;
-    // The last number may not have been the last state.
-    if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
-      crash_outcome_.marks |= kLeftOut;
+    judge_crash();
     // The same disk may come from many cuts; it is told once, unless more is seen.
     const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
     if (seen_crashes_.insert(digest_at(seen, crash_state_->digest()))) return true;
   }
   return false;
+}
+
+bool DiskRig::next_state() {
+  crash_state_ = state_number_ < DiskMove::kStates ? states_.next() : nullptr;
+  if (crash_state_ == nullptr) return false;
+  crash_move_.state = state_number_++;
+  return true;
+}
+
+void DiskRig::judge_crash() {
+  recovered_ = &recover(*crash_state_);
+  crash_outcome_ = {recovered_->findings, recovered_->marks};
+  crash_over_ = !recovered_->alive;
+  if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
+    crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
+    crash_over_ = true;
+  }
+  if (crash_state_->lost_pieces() != 0) crash_outcome_.marks |= kPowerCutInOp;
+  // The last number may not have been the last state.
+  if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
+    crash_outcome_.marks |= kLeftOut;
+}
+
+bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to) {
+  begin(from);
+  if (from.over || move.op >= ops_.size()) return false;
+  run(move.op);
+  if (!move.crash) {
+    put_end(to);
+    return true;
+  }
+  while (next_look())
+    if (crash_move_.look == move.look) break;
+  if (!looking_) return false;
+  do {
+    if (!next_state()) return false;
+  } while (crash_move_.state != move.state);
+  judge_crash();
+  put_crash(to);
+  return true;
 }
 
 void DiskRig::put_crash(DiskSystemState& to) const {

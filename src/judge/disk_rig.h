@@ -70,6 +70,9 @@ class DiskRig {
   const Outcome& crash_outcome() const { return crash_outcome_; }
   void put_crash(DiskSystemState& to) const;
 
+  // Does one move from a state, with no look at others. False if there is no such move.
+  bool follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to);
+
   // For reports, after run(): the answer, what was expected and the log of the op on the disk.
   const OpResult& result() const { return result_; }
   const OpResult& expected() const { return expected_; }
@@ -93,6 +96,8 @@ class DiskRig {
   OpResult perform(const Op& op);
   void judge_op();
   bool next_look();
+  bool next_state();
+  void judge_crash();
   const Recovered& recover(CrashState& state);
   void recover(const Image& image, Recovered& out, RecoveryNotes* notes);
   uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);

@@ -53,6 +53,11 @@ class DiskSystem {
     }
   }
 
+  // Does one choice again; see explore/system.h. False if `from` has no such choice.
+  bool follow(const State& from, Choice choice, State& to) const {
+    return RigPool::Lease(*rigs_)->follow(from, DiskMove::of(choice), to);
+  }
+
   RigPool& rigs() const { return *rigs_; }
 
  private:
