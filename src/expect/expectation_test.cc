@@ -30,6 +30,22 @@ TEST(AtomicTest, EveryTreeOfTheWindowIsAllowedAndNoOther) {
   EXPECT_FALSE(e.crash_allowed(with("abc"))) << "from the future";
 }
 
+// Opening changes no tree that a power cut could leave, but it does change what close answers.
+TEST(AtomicTest, OpenFilesAreKeptAndTold) {
+  const Tree closed = with("a");
+  Tree open = closed;
+  ASSERT_EQ(open.open("/a"), 0);
+  Expectation e(Contract::kAtomic, closed);
+  const Digest before = e.digest();
+  run(e, open);
+  EXPECT_EQ(e.now().open_count(), 1u);
+  EXPECT_TRUE(e.older().empty());
+  EXPECT_TRUE(e.crash_allowed(closed));
+  EXPECT_NE(e.digest(), before);
+  run(e, closed);
+  EXPECT_EQ(e.digest(), before);
+}
+
 TEST(AtomicTest, TreeFromBeforeThePromiseIsLostDurability) {
   Expectation e(Contract::kAtomic, with(""));
   run(e, with("a"));

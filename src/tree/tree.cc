@@ -114,6 +114,7 @@ void Tree::drop_name(NodeId parent, std::string_view name, NodeId id) {
   Shared<Node>& slot = body.nodes[static_cast<uint32_t>(id)];
   body.digest -= term(*slot);
   --body.counts[static_cast<size_t>(slot->type)];
+  if (slot->open) --body.open_count;
   slot = Shared<Node>();
 }
 
@@ -239,6 +240,38 @@ int Tree::truncate(std::string_view path, uint64_t size) {
   if (is_directory(at.node())) return EISDIR;
   if (node(at.node()).data.size() != size) edit(at.node(), [&](Node& n) { n.data.resize(size); });
   return 0;
+}
+
+void Tree::set_open(NodeId id, bool open) {
+  Body& body = body_.edit();
+  body.nodes[static_cast<uint32_t>(id)].edit().open = open;
+  body.open_count += open ? 1 : -1;
+}
+
+int Tree::open(std::string_view path) {
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  if (is_directory(at.node())) return EISDIR;
+  if (node(at.node()).open) return EBUSY;
+  set_open(at.node(), true);
+  return 0;
+}
+
+int Tree::close(std::string_view path) {
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error() || !at.found() || !node(at.node()).open) return EBADF;
+  set_open(at.node(), false);
+  return 0;
+}
+
+Digest Tree::open_digest() const {
+  Digest sum;
+  for (uint32_t i = 0; i < node_limit() && open_count() > 0; ++i) {
+    const Shared<Node>& slot = body_->nodes[i];
+    if (slot && slot->open) sum += digest_at(1, slot->places);
+  }
+  return sum;
 }
 
 int Tree::read(std::string_view path, uint64_t offset, std::span<std::byte> out, size_t* count) const {

@@ -10,8 +10,8 @@
 //   if (tree == before) ...
 //
 // Paths are absolute: "/" or "/d/b", with no empty, "." or ".." component and no slash at the end.
-// Targets of symbolic links are any text; absolute ones start at the tree's root. Permissions, times and
-// open handles are not modelled.
+// Targets of symbolic links are any text; absolute ones start at the tree's root. Permissions and times are
+// not modelled. A file has at most one handle, which open() gives and close() takes back; nothing needs one.
 //
 // A copy belongs to one thread; different copies may be used in different threads.
 #pragma once
@@ -56,6 +56,7 @@ class Tree {
   struct Node {
     FileType type = FileType::kFile;
     uint32_t names = 0;          // how many entries lead here
+    bool open = false;           // of a file: it has a handle
     uint32_t links = 0;          // the link count: names; of a directory 2 and one for each directory in it
     NodeId parent = kNoNode;     // of a directory
     Digest places;               // the sum over its paths, each a digest
@@ -73,6 +74,15 @@ class Tree {
     return a.body_.same(b.body_) || a.digest() == b.digest();
   }
 
+  // Which files are open, by their paths. digest() does not tell, because a power cut closes them all.
+  Digest open_digest() const;
+  uint32_t open_count() const { return body_->open_count; }
+
+  // Equal for trees that differ only in names, order and bytes: a file counts with its size, the number of
+  // its names and whether it is open, a symbolic link with the number of its names, a directory with what it
+  // holds. Which names are the same file is not told.
+  Digest shape() const;
+
   // Each returns 0 or an errno. `path` names what is made or changed.
   [[nodiscard]] int create(std::string_view path);  // as open with O_CREAT | O_EXCL
   [[nodiscard]] int mkdir(std::string_view path);
@@ -84,6 +94,11 @@ class Tree {
   // As open with O_WRONLY and then pwrite.
   [[nodiscard]] int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
   [[nodiscard]] int truncate(std::string_view path, uint64_t size);
+
+  // As open with O_RDWR. EBUSY if it is open already: there is one handle for a file.
+  [[nodiscard]] int open(std::string_view path);
+  // EBADF for whatever is not an open file. A file that goes with its last name needs no close.
+  [[nodiscard]] int close(std::string_view path);
 
   // Where a call gives something beside the errno, it goes to the last argument, and only on success.
   [[nodiscard]] int read(std::string_view path, uint64_t offset, std::span<std::byte> out,
@@ -109,6 +124,7 @@ class Tree {
   struct Body {
     Digest digest;
     uint32_t counts[kFileTypes] = {};
+    uint32_t open_count = 0;
     std::vector<Shared<Node>> nodes;  // a free slot holds nothing
   };
   class Lookup;
@@ -122,6 +138,7 @@ class Tree {
   void add_name(NodeId parent, std::string_view name, NodeId id);
   // Takes a name away, and the node with its last name.
   void drop_name(NodeId parent, std::string_view name, NodeId id);
+  void set_open(NodeId id, bool open);
   void move_places(NodeId id, const Digest& by);
   // Runs `change` on a node that is this tree's own, and brings the digest up to date.
   template <class Change>

@@ -1,6 +1,7 @@
 // The ops of a workload that must fail: each kind is tried on every path of interest, and what the
 // reference model refuses is kept with the errno that it gave.
 #include <algorithm>
+#include <cerrno>
 
 #include "workload/workload.h"
 
@@ -34,7 +35,7 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
     const int error = apply(op, scratch).error;
     if (error == 0) {
       scratch = tree;
-    } else {
+    } else if (op.kind != OpKind::kOpen || error != EBUSY) {  // a second handle is no error of Linux
       out->push_back({op, error});
     }
   };
@@ -61,6 +62,8 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
   each_path(OpKind::kTruncate, [&](const Path& path) { return Op::truncate(path, 0); });
   each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });
   for (OpKind kind : {OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
+  if (!bounds_.handles) return;
+  for (OpKind kind : {OpKind::kOpen, OpKind::kClose}) plain(kind);
 }
 
 }  // namespace sisyfs

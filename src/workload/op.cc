@@ -105,8 +105,13 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kFdatasync:
       return stat(op, tree, false);
     case OpKind::kSync:
-    case OpKind::kRemount:
       return {};
+    case OpKind::kRemount:
+      return OpResult::of(tree.open_count() == 0 ? 0 : EBUSY);
+    case OpKind::kOpen:
+      return OpResult::of(tree.open(op.path));
+    case OpKind::kClose:
+      return OpResult::of(tree.close(op.path));
   }
   return OpResult::of(ENOSYS);
 }

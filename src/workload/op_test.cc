@@ -23,7 +23,7 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
       "append /a 1",     "append /a 2 v1", "truncate /a 7",
       "read /a 0 4096",  "readdir /",      "stat /a",
       "fsync /",         "fdatasync /a",   "sync",
-      "remount",
+      "remount",         "open /a",        "close /d/a",
   };
   OpSet seen;
   for (const char* line : kLines) {
@@ -104,6 +104,18 @@ TEST(OpApplyTest, AnswersWhatTheTreeAnswers) {
   names.add_name("b");
   names.add_name("a");
   EXPECT_EQ(apply(*parse_op("readdir /"), tree), names) << "in any order";
+}
+
+TEST(OpApplyTest, HandlesAreTheTreesAndKeepItMounted) {
+  Tree tree;
+  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult::of(ENOENT));
+  EXPECT_EQ(apply(*parse_op("create /a"), tree), OpResult{});
+  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult{});
+  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult::of(EBUSY));
+  EXPECT_EQ(apply(*parse_op("remount"), tree), OpResult::of(EBUSY));
+  EXPECT_EQ(apply(*parse_op("close /a"), tree), OpResult{});
+  EXPECT_EQ(apply(*parse_op("close /a"), tree), OpResult::of(EBADF));
+  EXPECT_EQ(apply(*parse_op("remount"), tree), OpResult{});
 }
 
 TEST(OpTest, ErrnosHaveTheirNames) {

@@ -46,6 +46,15 @@ struct Bounds {
   uint64_t max_file_size = 4;                  // in bytes
   uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
   bool impossible = false;  // also give ops that must fail
+  // Files are opened and closed by ops of their own, which `ops` has to hold. Open files are written,
+  // appended to, truncated and synced (directories then are not); closed ones are unlinked, renamed and
+  // linked.
+  bool handles = false;
+  uint32_t max_open = 2;  // files open at a time
+  // One write or append for each file instead of one for each offset and size. Which one is decided by the
+  // size of the file and the shape of the tree, so that it varies from state to state, and trees that differ
+  // only in names get corresponding writes.
+  bool one_write = false;
 };
 
 struct Candidate {
@@ -72,6 +81,7 @@ class Workload {
     NodeId parent;
     FileType type;
     bool first;        // no earlier place leads to the same node
+    bool open;         // a file that has a handle
     uint32_t depth;    // names in the path
     uint32_t deepest;  // the same for the deepest place below it
     size_t end;        // the first place that is not below it
@@ -82,14 +92,24 @@ class Workload {
   void find_places(const Tree& tree);
   void find_places_in(const Tree& tree, size_t directory);
   bool has(OpKind kind) const { return bounds_.ops.has(kind); }
+  // Whether a file may be written and synced, and whether its names may change.
+  bool writable(const Place& file) const { return !bounds_.handles || file.open; }
+  bool movable(const Place& place) const { return !bounds_.handles || !place.open; }
 
   void add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out);
   void add_removals(const Tree& tree, std::vector<Candidate>* out);
   void add_renames(const Tree& tree, std::vector<Candidate>* out);
   void add_links(const Tree& tree, std::vector<Candidate>* out);
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
+  void add_truncates(const Tree& tree, std::vector<Candidate>* out);
+  // Calls use(path, data, node) for each file that may be written.
+  template <class Use>
+  void each_writable(const Tree& tree, Use use) const;
+  // Keeps one of the ops from `first` on.
+  void keep_one(const Tree& tree, const FileData& data, size_t first, std::vector<Candidate>* out) const;
   void add_looks(const Tree& tree, std::vector<Candidate>* out);
-  void add_syncs(std::vector<Candidate>* out);
+  void add_syncs(const Tree& tree, std::vector<Candidate>* out);
+  void add_handles(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
 
