@@ -56,6 +56,7 @@ int run_check(CheckFlags& flags) {
   }
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
+  if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   // An unwritable output is better known before the search than after it.
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());

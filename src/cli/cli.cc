@@ -164,8 +164,13 @@ void SearchFlags::add_to(CLI::App& app) {
   app.add_option("--search", search, "order of the search: bfs (shortest findings) or dfs")
       ->check(CLI::IsMember({"bfs", "dfs"}))
       ->capture_default_str();
-  app.add_option("--dedup", dedup, "how states are known again: exact, bitstate (lossy) or none")
-      ->check(CLI::IsMember({"exact", "bitstate", "none"}))
+  app.add_option(
+         "--dedup", dedup,
+         "how states are known again: exact, shape (isomorphic trees after the same last ops are one), "
+         "bitstate (lossy) or none")
+      ->check(CLI::IsMember({"exact", "shape", "bitstate", "none"}))
+      ->capture_default_str();
+  app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
       ->capture_default_str();
   app.add_option("--depth", depth, "steps from the start at most");
   app.add_option("--states", states, "states to visit at most");
@@ -181,7 +186,13 @@ void SearchFlags::add_to(CLI::App& app) {
 Result<SearchOptions> SearchFlags::options() const {
   SearchOptions o;
   o.order = search == "bfs" ? SearchOrder::kBreadthFirst : SearchOrder::kDepthFirst;
-  o.dedup = dedup == "exact" ? Dedup::kExact : dedup == "bitstate" ? Dedup::kBitstate : Dedup::kNone;
+  o.dedup = dedup == "exact"      ? Dedup::kExact
+            : dedup == "bitstate" ? Dedup::kBitstate
+            : dedup == "shape"    ? Dedup::kShape
+                                  : Dedup::kNone;
+  const bool digit = shape_ops.size() == 1 && shape_ops[0] >= '0' && shape_ops[0] <= '8';
+  if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
+  o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
   o.threads = std::max(1u, std::thread::hardware_concurrency());
   o.interrupt = &interrupted();
   if (!depth.empty()) {

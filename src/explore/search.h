@@ -25,7 +25,9 @@ enum class Verdict : uint8_t { kPass, kUnknown, kFail };
 inline Verdict merge(Verdict a, Verdict b) { return a > b ? a : b; }
 
 enum class SearchOrder : uint8_t { kBreadthFirst, kDepthFirst };
-enum class Dedup : uint8_t { kExact, kBitstate, kNone };
+// How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with isomorphic
+// trees and the same last ops are taken for one.
+enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
 
 // Why a search ended before its space or its depth bound was exhausted.
 enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory };
@@ -49,6 +51,7 @@ struct SearchBounds {
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
+  uint32_t shape_ops = 3;  // of dedup by shape: how many of the last ops count
   SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;

@@ -4,6 +4,12 @@
 
 namespace sisyfs::detail {
 
+Status accepts_without_shape(const SearchOptions& options) {
+  if (options.dedup != Dedup::kShape) return {};
+  return bad_input(
+      "this target has no tree whose shape could be known again: use --dedup exact, or --symmetry");
+}
+
 Error no_such_choice(size_t position, Choice choice) {
   return bad_input(
       fmt::format("step {} of the trace asks for choice {}, which is not possible there: the trace "

@@ -29,6 +29,8 @@ struct MarkInfo {
 class Check {
  public:
   virtual ~Check() = default;
+  // Whether it can be searched so; bad input says what to do instead.
+  virtual Status accepts(const SearchOptions& options) const = 0;
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
   virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const = 0;
   // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
@@ -56,6 +58,7 @@ struct ChoiceSink : FullSink<System> {
 };
 
 Error no_such_choice(size_t position, Choice choice);
+Status accepts_without_shape(const SearchOptions& options);
 
 }  // namespace detail
 
@@ -67,6 +70,9 @@ class SystemCheck : public Check {
   explicit SystemCheck(System system, std::span<const MarkInfo> marks = {})
       : system_(std::move(system)), marks_(marks) {}
 
+  Status accepts(const SearchOptions& options) const override {
+    return detail::accepts_without_shape(options);
+  }
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     return run_search(system_, options, show);
   }

@@ -25,10 +25,11 @@ bool needs_space(OpKind kind) {
   return !kNeedsNone.has(kind);
 }
 
+// Whether an op is one on the whole system.
+bool is_system_op(OpKind kind) { return kind == OpKind::kSync || kind == OpKind::kRemount; }
+
 // Whether an op that succeeds promises that everything is durable.
-bool promises_all(const Traits& traits, OpKind kind) {
-  return traits.durable_ops || kind == OpKind::kSync || kind == OpKind::kRemount;
-}
+bool promises_all(const Traits& traits, OpKind kind) { return traits.durable_ops || is_system_op(kind); }
 
 }  // namespace
 
@@ -66,14 +67,23 @@ int DiskRig::put_initial(DiskSystemState& to) {
   to.memory = target_->save();
   to.disk = settle(disk_.state());
   to.expectation = Expectation(traits_.contract, walk.tree);
-  to.print = digest_at(1, to.memory.digest()) + digest_at(2, print_of(to.disk)) +
-             digest_at(3, to.expectation.digest());
+  to.system_ops = 0;
+  to.last_ops = 0;
+  to.print = print_of(to.memory, print_of(to.disk), to);
   return 0;
+}
+
+Digest shape_print(const DiskSystemState& state, uint32_t ops) {
+  if (state.over) return kOverPrint;
+  const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
+  return digest_at(1, state.expectation.now().shape()) + digest_at(2, Digest{state.system_ops, last});
 }
 
 void DiskRig::begin(const DiskSystemState& from) {
   from_ = &from;
   workload_.from(from.expectation.now(), &ops_);
+  if (from.system_ops >= setup_.max_system_ops)
+    std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
   seen_looks_.clear();
   seen_crashes_.clear();
   looking_ = false;
@@ -182,7 +192,7 @@ bool DiskRig::next_state() {
 void DiskRig::judge_crash() {
   recovered_ = &recover(*crash_state_);
   crash_outcome_ = {recovered_->findings, recovered_->marks};
-  crash_over_ = !recovered_->alive;
+  crash_over_ = !recovered_->alive || from_->system_ops >= setup_.max_system_ops;
   if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
     crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
     crash_over_ = true;
@@ -221,8 +231,9 @@ void DiskRig::put_crash(DiskSystemState& to) const {
   to.disk = recovered_->disk;
   to.memory = recovered_->memory;
   to.expectation = Expectation(traits_.contract, recovered_->tree);
-  to.print = digest_at(1, to.memory.digest()) + digest_at(2, recovered_->disk_print) +
-             digest_at(3, to.expectation.digest());
+  to.system_ops = from_->system_ops + 1;
+  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCutCode;
+  to.print = print_of(to.memory, recovered_->disk_print, to);
 }
 
 void DiskRig::put_end(DiskSystemState& to) const {
@@ -234,7 +245,18 @@ void DiskRig::put_end(DiskSystemState& to) const {
   to.disk = end_;
   to.memory = memory_;
   to.expectation = after_;
-  to.print = digest_at(1, to.memory.digest()) + digest_at(2, end_print_) + digest_at(3, after_.digest());
+  const OpKind kind = ops_[crash_move_.op].op.kind;
+  to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
+  to.last_ops = from_->last_ops << 8 | (static_cast<uint64_t>(kind) + 1);
+  to.print = print_of(to.memory, end_print_, to);
+}
+
+// Where power cuts are limited, how many there were decides what may follow.
+Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const {
+  Digest print =
+      digest_at(1, memory.digest()) + digest_at(2, disk) + digest_at(3, state.expectation.digest());
+  if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
+  return print;
 }
 
 const Recovered& DiskRig::recover(CrashState& state) {

@@ -107,6 +107,7 @@ class DiskRig {
   // Moves what became durable out of the log, as no look needs it.
   DiskState settle(const DiskState& state);
   Digest print_of(const DiskState& disk);
+  Digest print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const;
 
   const DiskSetup& setup_;
   const Bounds& bounds_;

@@ -22,7 +22,9 @@ struct DiskSetup {
   bool crashes = true;           // false: the power never goes
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
-  unsigned memo_bits = 16;       // each worker remembers up to 2^this recoveries, and as many walks
+  // Syncs, remounts and power cuts on a path, at most: what such an op does next it has mostly done before.
+  uint32_t max_system_ops = UINT32_MAX;
+  unsigned memo_bits = 16;  // each worker remembers up to 2^this recoveries, and as many walks
 };
 
 // A mounted target between two ops, its disk, and what is right. A value.
@@ -35,7 +37,17 @@ struct DiskSystemState {
   DiskState disk;     // the log holds what is in doubt and nothing else
   Snapshot memory;
   Expectation expectation;
+  // How it came about, for dedup by shape; not in `print`.
+  uint32_t system_ops = 0;  // syncs, remounts and power cuts so far
+  uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: its OpKind plus one, or kCutCode
+
+  static constexpr uint8_t kCutCode = 0xFF;
 };
+
+// What dedup by shape takes for one state: equal shapes of trees, as many syncs, remounts and power cuts, and
+// the same kinds of the last `ops` (at most 8) ops. Coarse: it says nothing of the disk, of the memory or of
+// what is in doubt.
+Digest shape_print(const DiskSystemState& state, uint32_t ops);
 
 // A choice, taken apart: an op that runs to its end, or a power cut during it.
 //

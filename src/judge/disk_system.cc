@@ -26,13 +26,34 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
  public:
   using SystemCheck::SystemCheck;
 
+  Status accepts(const SearchOptions& options) const override {
+    if (!by_shape(options) || options.order != SearchOrder::kDepthFirst) return {};
+    return bad_input(
+        "dedup by shape needs --search bfs: which of the merged states stands for the others must "
+        "not depend on threads");
+  }
+
   // What was left out may hold anything.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
-    SearchResult result = SystemCheck::search(options, show);
+    SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
+                                            : SystemCheck::search(options, show);
     if ((result.marks & kLeftOut) == 0) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
+  }
+  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
+    return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
+                             : SystemCheck::explain(options, wanted);
+  }
+
+ private:
+  static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
+  ShapedDiskSystem shaped(const SearchOptions& options) const { return {system(), options.shape_ops}; }
+  // To the search a shape is a fingerprint like any other.
+  static SearchOptions exact(SearchOptions options) {
+    options.dedup = Dedup::kExact;
+    return options;
   }
 };
 

@@ -68,6 +68,27 @@ class DiskSystem {
   State initial_;
 };
 
+// The same system, whose states are known again by their shape.
+class ShapedDiskSystem {
+ public:
+  using State = DiskSystemState;
+
+  // Borrows the system.
+  ShapedDiskSystem(const DiskSystem& system, uint32_t ops) : system_(system), ops_(ops) {}
+
+  void initial(State& to) const { system_.initial(to); }
+  Digest fingerprint(const State& state) const { return shape_print(state, ops_); }
+  template <class Sink>
+  void expand(const State& from, Sink& sink) const {
+    system_.expand(from, sink);
+  }
+  bool follow(const State& from, Choice choice, State& to) const { return system_.follow(from, choice, to); }
+
+ private:
+  const DiskSystem& system_;
+  uint32_t ops_;
+};
+
 // The check of a target with a disk, or why it cannot be made.
 Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup);
 

@@ -111,6 +111,7 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"search", options.order == SearchOrder::kBreadthFirst ? "bfs" : "dfs"},
             {"dedup", options.dedup == Dedup::kExact      ? "exact"
                       : options.dedup == Dedup::kBitstate ? "bitstate"
+                      : options.dedup == Dedup::kShape    ? "shape"
                                                           : "none"},
             {"threads", options.threads},
             {"depth_bound", bounded ? Json(options.bounds.depth) : Json()},

@@ -89,6 +89,11 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
           result.merge_probability);
     case Dedup::kBitstate:
       return "bitstate: lossy, states may have been missed; it can find but not prove";
+    case Dedup::kShape:
+      return fmt::format(
+          "shape: states with isomorphic trees, as many syncs, remounts and power cuts, and the same last {} "
+          "were taken for one, whatever their disks held; what only a merged state shows was missed",
+          plural(options.shape_ops, "op"));
     case Dedup::kNone:
       return "none: every path was walked on its own";
   }
