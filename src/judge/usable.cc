@@ -50,13 +50,9 @@ class Trial {
   }
 
   bool free_name(Path* path) const {
-    std::span<const Tree::Entry> entries;
-    if (tree_.readdir("/", &entries) != 0) return false;
-    if (entries.size() >= bounds_.names.size()) return false;
+    if (tree_.children(kRootNode).size() >= bounds_.names.size()) return false;
     for (const std::string& name : bounds_.names) {
-      bool taken = false;
-      for (const Tree::Entry& entry : entries) taken |= entry.name == name;
-      if (taken) continue;
+      if (tree_.child(kRootNode, name) != kNoNode) continue;
       *path = Path("/").child(name);
       return true;
     }
@@ -83,11 +79,11 @@ class Trial {
   bool delete_all() { return delete_below(Path("/"), kRootNode); }
 
   bool delete_below(const Path& directory, NodeId node) {
-    // A copy, because the tree changes on the way.
-    const std::vector<Tree::Entry> entries = tree_.node(node).entries;
-    for (const Tree::Entry& entry : entries) {
-      if (!Path::holds(entry.name) || !directory.has_room_for(entry.name)) continue;
-      const Path path = directory.child(entry.name);
+    // What the tree was keeps its entries while the tree changes on the way.
+    const Tree before = tree_;
+    for (const Tree::Entry& entry : before.children(node)) {
+      if (!Path::holds(entry.name()) || !directory.has_room_for(entry.name())) continue;
+      const Path path = directory.child(entry.name());
       const bool is_directory = tree_.node(entry.node).type == FileType::kDirectory;
       if (is_directory && !delete_below(path, entry.node)) return false;
       const OpKind kind = is_directory ? OpKind::kRmdir : OpKind::kUnlink;
@@ -98,7 +94,7 @@ class Trial {
 
   // With nothing left there is room again.
   bool try_when_empty() {
-    if (!tree_.node(kRootNode).entries.empty()) return true;
+    if (!tree_.children(kRootNode).empty()) return true;
     return try_new_file(false) && delete_all();
   }
 

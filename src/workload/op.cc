@@ -46,10 +46,10 @@ OpResult read(const Op& op, const Tree& tree) {
 }
 
 OpResult readdir(const Op& op, const Tree& tree) {
-  std::span<const Tree::Entry> entries;
+  Tree::Children entries;
   if (const int error = tree.readdir(op.path, &entries)) return OpResult::of(error);
   OpResult result;
-  for (const Tree::Entry& e : entries) result.add_name(e.name);
+  for (const Tree::Entry& e : entries) result.add_name(e.name());
   return result;
 }
 

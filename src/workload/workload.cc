@@ -76,12 +76,12 @@ void Workload::find_places(const Tree& tree) {
 void Workload::find_places_in(const Tree& tree, size_t directory) {
   const Place here = places_[directory];
   uint32_t deepest = here.depth;
-  for (const Tree::Entry& e : tree.node(here.node).entries) {
-    if (!Path::holds(e.name) || !here.path.has_room_for(e.name)) continue;
+  for (const Tree::Entry& e : tree.children(here.node)) {
+    if (!Path::holds(e.name()) || !here.path.has_room_for(e.name())) continue;
     const FileType type = tree.node(e.node).type;
     uint8_t& seen = seen_[static_cast<uint32_t>(e.node)];
     const size_t at = places_.size();
-    places_.push_back({here.path.child(e.name), e.node, here.node, type, seen == 0, here.depth + 1,
+    places_.push_back({here.path.child(e.name()), e.node, here.node, type, seen == 0, here.depth + 1,
                        here.depth + 1, at + 1});
     seen = 1;
     if (type == FileType::kDirectory) find_places_in(tree, at);
@@ -111,7 +111,7 @@ void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
   }
   if (has(OpKind::kRmdir)) {
     for (const Place& p : places_) {
-      if (p.type != FileType::kDirectory || p.depth == 0 || !tree.node(p.node).entries.empty()) continue;
+      if (p.type != FileType::kDirectory || p.depth == 0 || !tree.children(p.node).empty()) continue;
       out->push_back({Op::of(OpKind::kRmdir, p.path)});
     }
   }
@@ -133,7 +133,7 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
       for (size_t r = t + 1; r < into.end; r = places_[r].end) {
         const Place& replaced = places_[r];
         if (r == s || (replaced.type == FileType::kDirectory) != directory) continue;
-        if (directory && !tree.node(replaced.node).entries.empty()) continue;
+        if (directory && !tree.children(replaced.node).empty()) continue;
         out->push_back({Op::of(OpKind::kRename, source.path, replaced.path)});
       }
     }

@@ -14,7 +14,6 @@
 // caller's vector have grown.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -106,11 +105,8 @@ class Workload {
 template <class Use>
 void Workload::each_new_path(const Tree& tree, const Place& directory, Use use) const {
   if (directory.depth >= bounds_.max_depth) return;
-  const std::vector<Tree::Entry>& entries = tree.node(directory.node).entries;
   for (const std::string& name : bounds_.names) {
-    const bool taken =
-        std::any_of(entries.begin(), entries.end(), [&](const Tree::Entry& e) { return e.name == name; });
-    if (taken || !directory.path.has_room_for(name)) continue;
+    if (tree.child(directory.node, name) != kNoNode || !directory.path.has_room_for(name)) continue;
     use(directory.path.child(name));
     if (!bounds_.fixed_names) return;
   }

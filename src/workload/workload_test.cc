@@ -132,7 +132,7 @@ class BruteForce {
     const Tree::Node& node = after.node(id);
     if (depth > b_.max_depth || node.data.size() > b_.max_file_size) return false;
     if (node.type == FileType::kFile && node.links > b_.max_links) return false;
-    for (const Tree::Entry& e : node.entries) {
+    for (const Tree::Entry& e : after.children(id)) {
       if (!fits(after, e.node, depth + 1)) return false;
     }
     return true;
