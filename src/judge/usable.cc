@@ -68,12 +68,15 @@ class Trial {
     if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full) || full) return !full || may_be_full;
     const uint32_t length = bounds_.write_sizes.empty() ? 0 : bounds_.write_sizes.front();
     if (length == 0 || length > target_.traits().max_file_size) return true;
+    const bool handle = bounds_.handles && can(OpKind::kOpen) && can(OpKind::kClose);
+    if (handle && !perform(Op::of(OpKind::kOpen, path))) return false;
     if (can(OpKind::kAppend)) {
       if (!perform(Op::append(path, length), may_be_full, &full)) return false;
     } else if (can(OpKind::kWrite)) {
       if (!perform(Op::write(path, 0, length), may_be_full, &full)) return false;
     }
-    return !can(OpKind::kRead) || perform(Op::read(path, 0, length));
+    if (can(OpKind::kRead) && !perform(Op::read(path, 0, length))) return false;
+    return !handle || perform(Op::of(OpKind::kClose, path));
   }
 
   bool delete_all() { return delete_below(Path("/"), kRootNode); }

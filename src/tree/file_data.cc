@@ -1,7 +1,6 @@
 #include "tree/file_data.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -84,38 +83,40 @@ void FileData::replace(size_t at, size_t gone, Ref<Chunk> chunk) {
 
 void FileData::write_chunk(uint64_t index, size_t from, std::span<const std::byte> bytes) {
   const size_t at = position(index);
-  const bool there = at < count() && chunk(at)->index == index;
-  const Chunk* old = there ? chunk(at).get() : nullptr;
-  const size_t old_size = there ? old->size : 0;
-  size_t size = std::max(old_size, from + bytes.size());
-  // What follows the new bytes is kept; where they end the chunk, zeros at its end are not.
-  const bool at_end = from + bytes.size() >= old_size;
-  if (at_end) {
-    size_t used = bytes.size();
-    while (used != 0 && bytes[used - 1] == std::byte{0}) --used;
-    bytes = bytes.first(used);
-    size = from + used;
-    if (used == 0) {
-      size = std::min(from, old_size);
-      while (size != 0 && old->bytes()[size - 1] == std::byte{0}) --size;
-    }
-  }
-  if (there) digest_ -= old->term;
-  if (size == 0) {
-    if (there) replace(at, 1, {});
-    return;
-  }
+  const Chunk* old = at < count() && chunk(at)->index == index ? chunk(at).get() : nullptr;
+  const size_t old_size = old ? old->size : 0;
+  if (from + bytes.size() < old_size) return put(at, old, index, old_size, from, bytes);
+  // Where the new bytes end the chunk, zeros at its end are not kept.
+  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
+  if (bytes.empty()) return cut_chunk(index, from);
+  put(at, old, index, from + bytes.size(), from, bytes);
+}
+
+void FileData::cut_chunk(uint64_t index, size_t size) {
+  const size_t at = position(index);
+  const Chunk* old = at < count() && chunk(at)->index == index ? chunk(at).get() : nullptr;
+  if (!old || old->size <= size) return;
+  while (size != 0 && old->bytes()[size - 1] == std::byte{0}) --size;
+  if (size != 0) return put(at, old, index, size, 0, {});
+  digest_ -= old->term;
+  replace(at, 1, {});
+}
+
+void FileData::put(size_t at, const Chunk* old, uint64_t index, size_t size, size_t from,
+                   std::span<const std::byte> bytes) {
+  const size_t old_size = old ? old->size : 0;
+  if (old) digest_ -= old->term;
   // A list that is shared shares its chunks too.
-  const bool own = there && old->refs.only() && (index == 0 || rest_->refs.only()) && old->capacity >= size;
+  const bool own = old && old->refs.only() && (index == 0 || rest_->refs.only()) && old->capacity >= size;
   Chunk* chunk = own ? const_cast<Chunk*>(old) : Chunk::make(index, room_for(size, old_size));
   const size_t kept = std::min(size, old_size);
   if (!own && kept != 0) std::memcpy(chunk->bytes(), old->bytes(), kept);
-  if (size > kept) std::memset(chunk->bytes() + kept, 0, size - kept);
+  if (from > kept) std::memset(chunk->bytes() + kept, 0, from - kept);
   if (!bytes.empty()) std::memcpy(chunk->bytes() + from, bytes.data(), bytes.size());
   chunk->size = static_cast<uint32_t>(size);
   chunk->term = digest_at(index, digest_of(chunk->bytes(), size));
   digest_ += chunk->term;
-  if (!own) replace(at, there ? 1 : 0, Ref<Chunk>::adopt(chunk));
+  if (!own) replace(at, old ? 1 : 0, Ref<Chunk>::adopt(chunk));
 }
 
 void FileData::write(uint64_t offset, std::span<const std::byte> bytes) {
@@ -139,10 +140,7 @@ void FileData::resize(uint64_t size) {
     const size_t gone = count() - first_gone;
     for (size_t i = first_gone; i < first_gone + gone; ++i) digest_ -= chunk(i)->term;
     if (gone != 0) replace(first_gone, gone, {});
-    if (const size_t keep = size % kChunkSize; keep != 0) {
-      static constexpr std::array<std::byte, kChunkSize> kZeros{};
-      write_chunk(size / kChunkSize, keep, std::span(kZeros).first(kChunkSize - keep));
-    }
+    if (const size_t keep = size % kChunkSize; keep != 0) cut_chunk(size / kChunkSize, keep);
   }
   size_ = size;
 }

@@ -73,6 +73,11 @@ class FileData {
   // Puts `chunk` in the place of `gone` chunks from number `at` on; null puts nothing.
   void replace(size_t at, size_t gone, Ref<Chunk> chunk);
   void write_chunk(uint64_t index, size_t from, std::span<const std::byte> bytes);
+  void cut_chunk(uint64_t index, size_t size);
+  // Gives the chunk with number `at`, which is `old` or not there yet, its new size and puts `bytes` in it
+  // at `from`. Its last byte is not zero then.
+  void put(size_t at, const Chunk* old, uint64_t index, size_t size, size_t from,
+           std::span<const std::byte> bytes);
 
   uint64_t size_ = 0;
   Digest digest_;

@@ -39,8 +39,10 @@ enum class OpKind : uint8_t {
   kFdatasync,  // PATH
   kSync,       //
   kRemount,    // unmount and mount
+  kOpen,       // PATH: a handle to read and write, which later ops on the file use
+  kClose,      // PATH: of that handle
 };
-inline constexpr size_t kOpKinds = 17;
+inline constexpr size_t kOpKinds = 19;
 
 // "create", "mkdir", ...
 const char* op_name(OpKind kind);
@@ -115,8 +117,9 @@ struct OpResult {
 inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
-// Performs the op on the reference model. One that fails changes nothing. sync and remount always
-// succeed; fsync and fdatasync change nothing and fail where the path cannot be opened.
+// Performs the op on the reference model. One that fails changes nothing. sync always
+// succeeds, remount unless a file is open; fsync and fdatasync change nothing and fail where the path cannot
+// be opened.
 OpResult apply(const Op& op, Tree& tree);
 
 // "rename /a /b", as the comments above have it.

@@ -23,7 +23,7 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
       "append /a 1",     "append /a 2 v1", "truncate /a 7",
       "read /a 0 4096",  "readdir /",      "stat /a",
       "fsync /",         "fdatasync /a",   "sync",
-      "remount",
+      "remount",         "open /a",        "close /d/a",
   };
   OpSet seen;
   for (const char* line : kLines) {

@@ -40,6 +40,8 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"fdatasync", {kPath}},
     {"sync", {}},
     {"remount", {}},
+    {"open", {kPath}},
+    {"close", {kPath}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }

@@ -38,6 +38,10 @@ Result<Workload> Workload::make(Bounds bounds) {
     return bad_input(fmt::format("versions {} is not in 1..{}", bounds.versions, kVersions));
   }
   if (bounds.max_links == 0) return bad_input("max-links 0 leaves no name for a file; it starts at 1");
+  if (bounds.handles && bounds.max_open == 0)
+    return bad_input("max-open 0 leaves no file to write; with handles it starts at 1");
+  if (bounds.handles && !(bounds.ops.has(OpKind::kOpen) && bounds.ops.has(OpKind::kClose)))
+    return bad_input("handles need the ops open and close");
   if (bounds.max_file_size > FileData::kMaxSize)
     return bad_input("the largest file is larger than a file can be");
   for (const Status& pool : {check_pool("names", bounds.names), check_pool("write sizes", bounds.write_sizes),
@@ -61,8 +65,10 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_links(tree, out);
   add_new(tree, OpKind::kSymlink, out);
   add_writes(tree, out);
+  add_truncates(tree, out);
   add_looks(tree, out);
-  add_syncs(out);
+  add_syncs(tree, out);
+  add_handles(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 
@@ -106,7 +112,8 @@ void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* ou
 void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
   if (has(OpKind::kUnlink)) {
     for (const Place& p : places_) {
-      if (p.type != FileType::kDirectory) out->push_back({Op::of(OpKind::kUnlink, p.path)});
+      if (p.type != FileType::kDirectory && !is_held(tree, p))
+        out->push_back({Op::of(OpKind::kUnlink, p.path)});
     }
   }
   if (has(OpKind::kRmdir)) {
@@ -121,6 +128,7 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kRename)) return;
   for (size_t s = 1; s < places_.size(); ++s) {
     const Place& source = places_[s];
+    if (is_held(tree, source)) continue;
     const bool directory = source.type == FileType::kDirectory;
     const uint32_t height = source.deepest - source.depth;
     for (size_t t = 0; t < places_.size(); ++t) {
@@ -132,7 +140,8 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
                     [&](const Path& path) { out->push_back({Op::of(OpKind::kRename, source.path, path)}); });
       for (size_t r = t + 1; r < into.end; r = places_[r].end) {
         const Place& replaced = places_[r];
-        if (r == s || (replaced.type == FileType::kDirectory) != directory) continue;
+        if (r == s || is_held(tree, replaced) || (replaced.type == FileType::kDirectory) != directory)
+          continue;
         if (directory && !tree.children(replaced.node).empty()) continue;
         out->push_back({Op::of(OpKind::kRename, source.path, replaced.path)});
       }
@@ -143,7 +152,8 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
 void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kLink)) return;
   for (const Place& file : places_) {
-    if (file.type != FileType::kFile || !file.first || tree.node(file.node).names >= bounds_.max_links)
+    if (file.type != FileType::kFile || !file.first || is_held(tree, file) ||
+        tree.node(file.node).names >= bounds_.max_links)
       continue;
     for (const Place& directory : places_) {
       if (directory.type != FileType::kDirectory) continue;
@@ -153,48 +163,68 @@ void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
-void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
+// An overwrite takes the version behind the one that is there, so that it always changes something.
+static Op next_version(Op op, const FileData& data, uint32_t versions) {
+  std::byte now{}, then{};
+  if (data.read(op.offset, {&now, 1}) == 0) return op;
+  for (uint32_t version = 0; version < versions; ++version) {
+    op.version = static_cast<uint8_t>(version);
+    fill_data(op, op.offset, {&then, 1});
+    if (now != then) continue;
+    op.version = static_cast<uint8_t>((version + 1) % versions);
+    return op;
+  }
+  op.version = 0;
+  return op;
+}
+
+template <class Use>
+void Workload::each_write(const Path& path, const FileData& data, Use use) const {
   const uint64_t limit = bounds_.max_file_size;
   auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
-  auto each_file = [&](OpKind kind, auto use) {
-    if (!has(kind)) return;
-    for (const Place& p : places_) {
-      if (p.type == FileType::kFile && p.first) use(p.path, tree.node(p.node).data);
-    }
-  };
-  // An overwrite takes the version behind the one that is there, so that it always changes something.
-  auto next_version = [&](Op op, const FileData& data) {
-    std::byte now{}, then{};
-    if (data.read(op.offset, {&now, 1}) == 0) return op;
-    for (uint32_t version = 0; version < bounds_.versions; ++version) {
-      op.version = static_cast<uint8_t>(version);
-      fill_data(op, op.offset, {&then, 1});
-      if (now != then) continue;
-      op.version = static_cast<uint8_t>((version + 1) % bounds_.versions);
-      return op;
-    }
-    op.version = 0;
-    return op;
-  };
-
-  each_file(OpKind::kWrite, [&](const Path& path, const FileData& data) {
-    for (uint64_t offset : bounds_.write_offsets) {
-      if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
-      for (uint32_t size : bounds_.write_sizes) {
-        if (fits(offset, size)) out->push_back({next_version(Op::write(path, offset, size), data)});
-      }
-    }
-  });
-  each_file(OpKind::kAppend, [&](const Path& path, const FileData& data) {
+  for (uint64_t offset : bounds_.write_offsets) {
+    if (!has(OpKind::kWrite)) break;
+    if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
     for (uint32_t size : bounds_.write_sizes) {
-      if (fits(data.size(), size)) out->push_back({Op::append(path, size)});
+      if (fits(offset, size)) use(Op::write(path, offset, size));
     }
-  });
-  each_file(OpKind::kTruncate, [&](const Path& path, const FileData& data) {
+  }
+  for (uint32_t size : bounds_.write_sizes) {
+    if (has(OpKind::kAppend) && fits(data.size(), size)) use(Op::append(path, size));
+  }
+}
+
+void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
+  for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend}) {
+    for (const Place& p : places_) {
+      if (!has(kind) || p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
+      const FileData& data = tree.node(p.node).data;
+      uint64_t number = 0, count = 0, chosen = 0;
+      if (bounds_.one_write) {
+        each_write(p.path, data, [&](const Op&) { ++count; });
+        const std::string_view path = p.path;
+        const uint64_t hash = mul_fold(XXH3_64bits(path.data(), path.size()) ^ data.size(),
+                                       0x9e3779b97f4a7c15u + bounds_.versions);
+        chosen = count == 0 ? 0 : hash % count;
+      }
+      each_write(p.path, data, [&](const Op& op) {
+        if (bounds_.one_write && number++ != chosen) return;
+        if (op.kind != kind) return;
+        out->push_back({kind == OpKind::kWrite ? next_version(op, data, bounds_.versions) : op});
+      });
+    }
+  }
+}
+
+void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
+  if (!has(OpKind::kTruncate)) return;
+  for (const Place& p : places_) {
+    if (p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
     for (uint64_t size : bounds_.truncate_sizes) {
-      if (size != data.size() && size <= limit) out->push_back({Op::truncate(path, size)});
+      if (size != tree.node(p.node).data.size() && size <= bounds_.max_file_size)
+        out->push_back({Op::truncate(p.path, size)});
     }
-  });
+  }
 }
 
 void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
@@ -212,18 +242,30 @@ void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
-void Workload::add_syncs(std::vector<Candidate>* out) {
+void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
   for (const Place& p : places_) {
-    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first)
+    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first && !is_shut(tree, p))
       out->push_back({Op::of(OpKind::kFsync, p.path)});
   }
   for (const Place& p : places_) {
-    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first) {
+    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && !is_shut(tree, p)) {
       out->push_back({Op::of(OpKind::kFdatasync, p.path)});
     }
   }
   if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
-  if (has(OpKind::kRemount)) out->push_back({Op::of(OpKind::kRemount)});
+  const bool busy = bounds_.handles && tree.open_count() != 0;
+  if (has(OpKind::kRemount) && !busy) out->push_back({Op::of(OpKind::kRemount)});
+}
+
+void Workload::add_handles(const Tree& tree, std::vector<Candidate>* out) {
+  if (!bounds_.handles) return;
+  for (const OpKind kind : {OpKind::kOpen, OpKind::kClose}) {
+    if (!has(kind) || (kind == OpKind::kOpen && tree.open_count() >= bounds_.max_open)) continue;
+    for (const Place& p : places_) {
+      if (p.type == FileType::kFile && p.first && is_shut(tree, p) == (kind == OpKind::kOpen))
+        out->push_back({Op::of(kind, p.path)});
+    }
+  }
 }
 
 }  // namespace sisyfs

@@ -45,6 +45,13 @@ struct Bounds {
   uint64_t max_file_size = 4;                  // in bytes
   uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
   bool impossible = false;  // also give ops that must fail
+  // Files have handles: one is opened first, then written, truncated, synced and closed; and only closed
+  // files are removed, renamed or linked. Otherwise nothing is opened, each op on a file does it itself.
+  bool handles = false;
+  uint32_t max_open = 2;  // files that are open at the same time, with handles
+  // Of all writes and appends that a file could get only one is given. Which one follows from a hash of
+  // its path, its size and `versions`, so that it is the same in equal trees.
+  bool one_write = false;
 };
 
 struct Candidate {
@@ -88,9 +95,19 @@ class Workload {
   void add_links(const Tree& tree, std::vector<Candidate>* out);
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
   void add_looks(const Tree& tree, std::vector<Candidate>* out);
-  void add_syncs(std::vector<Candidate>* out);
+  void add_truncates(const Tree& tree, std::vector<Candidate>* out);
+  void add_syncs(const Tree& tree, std::vector<Candidate>* out);
+  void add_handles(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
+  // Calls use(op) for each write and append that the file could get.
+  template <class Use>
+  void each_write(const Path& path, const FileData& data, Use use) const;
+  // With handles: whether ops on the file itself, or on its names, must wait.
+  bool is_shut(const Tree& tree, const Place& p) const {
+    return bounds_.handles && p.type == FileType::kFile && !tree.node(p.node).open;
+  }
+  bool is_held(const Tree& tree, const Place& p) const { return bounds_.handles && tree.node(p.node).open; }
 
   // Calls use(path) for each new name that may be given in the directory.
   template <class Use>

@@ -27,13 +27,14 @@ Bounds small() {
 // Trees that the workload reaches, the nearest first.
 std::vector<Tree> reachable(Workload& workload, size_t limit) {
   std::vector<Tree> out{Tree()};
-  std::set<Digest> seen{out[0].digest()};
+  auto key = [](const Tree& tree) { return digest_at(1, tree.digest()) + digest_at(2, tree.open_digest()); };
+  std::set<Digest> seen{key(out[0])};
   std::vector<Candidate> ops;
   for (size_t i = 0; i < out.size() && out.size() < limit; ++i) {
     workload.from(out[i], &ops);
     for (const Candidate& c : ops) {
       Tree next = out[i];
-      if (apply(c.op, next).error == 0 && seen.insert(next.digest()).second) out.push_back(next);
+      if (apply(c.op, next).error == 0 && seen.insert(key(next)).second) out.push_back(next);
     }
   }
   return out;
@@ -52,6 +53,8 @@ class BruteForce {
       }
     }
     for (size_t k = 0; k < kOpKinds; ++k) {
+      const bool handle = static_cast<OpKind>(k) == OpKind::kOpen || static_cast<OpKind>(k) == OpKind::kClose;
+      if (handle && !b_.handles) continue;
       if (b_.ops.has(static_cast<OpKind>(k))) try_kind(static_cast<OpKind>(k));
     }
   }
@@ -138,6 +141,21 @@ class BruteForce {
     return true;
   }
 
+  // The table of the thesis: what is done to closed files, and what to open ones.
+  bool fits_handles(const Op& op) const {
+    static constexpr OpSet kOpened(OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kFsync,
+                                   OpKind::kFdatasync, OpKind::kClose);
+    static constexpr OpSet kClosed(OpKind::kUnlink, OpKind::kRename, OpKind::kLink, OpKind::kOpen);
+    auto is_open = [&](const Path& path) {
+      Stat stat;
+      return !path.empty() && tree_.lstat(path, &stat) == 0 && tree_.node(stat.node).open;
+    };
+    Stat stat;
+    const bool file = !op.path.empty() && tree_.lstat(op.path, &stat) == 0 && stat.type == FileType::kFile;
+    if (file && kOpened.has(op.kind)) return is_open(op.path);
+    return !kClosed.has(op.kind) || (!is_open(op.path) && !is_open(op.other));
+  }
+
   void keep(const Op& op) {
     Stat stat;
     const bool there = !op.path.empty() && tree_.lstat(op.path, &stat) == 0;
@@ -154,6 +172,12 @@ class BruteForce {
         break;
       case OpKind::kLink:
         if (!canonical_name(op.other) || link || !first_name(op.path)) return;
+        break;
+      case OpKind::kOpen:
+        if (link || !first_name(op.path) || tree_.open_count() >= b_.max_open) return;
+        break;
+      case OpKind::kClose:
+        if (link || !first_name(op.path)) return;
         break;
       case OpKind::kWrite:
         if (b_.ops.has(OpKind::kAppend) && there && op.offset == stat.size) return;
@@ -176,6 +200,7 @@ class BruteForce {
       default:
         break;
     }
+    if (b_.handles && !fits_handles(op)) return;
     Tree after = tree_;
     if (apply(op, after).error == 0 && within_bounds(after)) ops.insert(to_text(op));
   }
@@ -207,6 +232,20 @@ TEST_P(WorkloadTest, GivesWhatBruteForceGivesAndEachOnce) {
   for (const Tree& tree : trees) {
     ASSERT_EQ(possible(workload, tree), BruteForce(tree, bounds).ops) << listing(tree);
   }
+}
+
+TEST(WorkloadHandlesTest, GiveWhatBruteForceGivesAndEachOnce) {
+  Bounds bounds = small();
+  bounds.handles = true;
+  bounds.max_open = 1;
+  Workload workload = *Workload::make(bounds);
+  size_t busy = 0;
+  for (Tree& tree : reachable(workload, 1200)) {
+    busy += tree.open_count();
+    BruteForce brute(tree, bounds);
+    ASSERT_EQ(possible(workload, tree), brute.ops) << listing(tree);
+  }
+  EXPECT_GT(busy, 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, WorkloadTest, ::testing::Bool(),
