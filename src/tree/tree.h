@@ -168,8 +168,8 @@ class Tree {
   NodeId child(NodeId directory, std::string_view name) const;  // kNoNode if there is none
   // The first of its paths.
   std::string path_of(NodeId id) const;
-  // The name must be free in the directory, and not be "", "." or "..". The target of a symbolic link is
-  // written to it.
+  // The name must be free in the directory, not be "", "." or "..", and not lie in this tree. The target of a
+  // symbolic link is written to it.
   NodeId make(NodeId directory, std::string_view name, FileType type);
   // A further name for what is not a directory.
   void add_name(NodeId id, NodeId directory, std::string_view name);
