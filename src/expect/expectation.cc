@@ -11,7 +11,7 @@ namespace sisyfs {
 namespace {
 
 // What a tree stands for in the digest of an expectation.
-enum Role : uint64_t { kOlder = 1, kNow = 2, kAfter = 3, kOpen = 4 };
+enum Role : uint64_t { kOlder = 1, kNow = 2, kAfter = 3, kOpenNow = 4, kOpenAfter = 5 };
 
 Digest term(Role role, const Tree& tree) { return digest_at(role, tree.digest()); }
 
@@ -43,8 +43,10 @@ void Expectation::begin_op(Tree after) {
 void Expectation::end_op(int error) {
   SISYFS_ASSERT(in_op_, "a call ends after it began");
   in_op_ = false;
-  if (error == 0 && !(after_ == now_)) advance(after_);
-  if (error == 0) now_ = after_;  // also where only the open files have changed
+  if (error == 0 && after_ == now_)
+    now_ = after_;  // what is open may differ
+  else if (error == 0)
+    advance(after_);
   after_ = now_;
 }
 
@@ -104,7 +106,9 @@ Digest Expectation::digest() const {
   Digest sum = term(kNow, now_) + Digest{0, static_cast<uint64_t>(contract_)};
   if (older_) sum += older_->sum;
   if (in_op_) sum += term(kAfter, after_);
-  if (now_.open_count() != 0) sum += digest_at(kOpen, now_.open_digest());
+  // Handles do not survive a power cut, but decide what may come next.
+  if (now_.open_count() != 0) sum += digest_at(kOpenNow, now_.open_digest());
+  if (in_op_ && after_.open_count() != 0) sum += digest_at(kOpenAfter, after_.open_digest());
   return sum;
 }
 

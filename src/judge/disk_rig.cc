@@ -21,7 +21,7 @@ Workload workload_of(const Bounds& bounds) {
 // Whether an op may be refused for lack of space.
 bool needs_space(OpKind kind) {
   static constexpr OpSet kNeedsNone(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kUnlink,
-                                    OpKind::kRmdir, OpKind::kOpen, OpKind::kClose);
+                                    OpKind::kRmdir, OpKind::kOpen);
   return !kNeedsNone.has(kind);
 }
 

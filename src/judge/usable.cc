@@ -50,13 +50,9 @@ class Trial {
   }
 
   bool free_name(Path* path) const {
-    std::span<const Tree::Entry> entries;
-    if (tree_.readdir("/", &entries) != 0) return false;
-    if (entries.size() >= bounds_.names.size()) return false;
+    if (tree_.children(kRootNode).size() >= bounds_.names.size()) return false;
     for (const std::string& name : bounds_.names) {
-      bool taken = false;
-      for (const Tree::Entry& entry : entries) taken |= entry.name == name;
-      if (taken) continue;
+      if (tree_.child(kRootNode, name) != kNoNode) continue;
       *path = Path("/").child(name);
       return true;
     }
@@ -72,24 +68,25 @@ class Trial {
     if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full) || full) return !full || may_be_full;
     const uint32_t length = bounds_.write_sizes.empty() ? 0 : bounds_.write_sizes.front();
     if (length == 0 || length > target_.traits().max_file_size) return true;
-    if (bounds_.handles && !perform(Op::of(OpKind::kOpen, path))) return false;
+    const bool handle = bounds_.handles && can(OpKind::kOpen) && can(OpKind::kClose);
+    if (handle && !perform(Op::of(OpKind::kOpen, path))) return false;
     if (can(OpKind::kAppend)) {
       if (!perform(Op::append(path, length), may_be_full, &full)) return false;
     } else if (can(OpKind::kWrite)) {
       if (!perform(Op::write(path, 0, length), may_be_full, &full)) return false;
     }
     if (can(OpKind::kRead) && !perform(Op::read(path, 0, length))) return false;
-    return !bounds_.handles || perform(Op::of(OpKind::kClose, path));
+    return !handle || perform(Op::of(OpKind::kClose, path));
   }
 
   bool delete_all() { return delete_below(Path("/"), kRootNode); }
 
   bool delete_below(const Path& directory, NodeId node) {
-    // A copy, because the tree changes on the way.
-    const std::vector<Tree::Entry> entries = tree_.node(node).entries;
-    for (const Tree::Entry& entry : entries) {
-      if (!Path::holds(entry.name) || !directory.has_room_for(entry.name)) continue;
-      const Path path = directory.child(entry.name);
+    // What the tree was keeps its entries while the tree changes on the way.
+    const Tree before = tree_;
+    for (const Tree::Entry& entry : before.children(node)) {
+      if (!Path::holds(entry.name()) || !directory.has_room_for(entry.name())) continue;
+      const Path path = directory.child(entry.name());
       const bool is_directory = tree_.node(entry.node).type == FileType::kDirectory;
       if (is_directory && !delete_below(path, entry.node)) return false;
       const OpKind kind = is_directory ? OpKind::kRmdir : OpKind::kUnlink;
@@ -100,7 +97,7 @@ class Trial {
 
   // With nothing left there is room again.
   bool try_when_empty() {
-    if (!tree_.node(kRootNode).entries.empty()) return true;
+    if (!tree_.children(kRootNode).empty()) return true;
     return try_new_file(false) && delete_all();
   }
 

@@ -26,7 +26,7 @@ Bounds bounds_for(const Traits& traits, Bounds wanted) {
   };
 
   wanted.ops = wanted.ops & traits.ops;
-  wanted.handles = wanted.handles && wanted.ops.has(OpKind::kOpen) && wanted.ops.has(OpKind::kClose);
+  if (!wanted.ops.has(OpKind::kOpen) || !wanted.ops.has(OpKind::kClose)) wanted.handles = false;
   if (!wanted.handles) wanted.ops = wanted.ops - OpSet(OpKind::kOpen, OpKind::kClose);
   wanted.max_files = std::min(wanted.max_files, traits.max_files);
   wanted.max_depth = std::min(wanted.max_depth, wanted.ops.has(OpKind::kMkdir) ? traits.max_depth : 1);

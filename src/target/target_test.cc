@@ -159,5 +159,18 @@ TEST(RepairReportTest, RepairedIsSoundButNotClean) {
   EXPECT_FALSE(report.clean() || report.sound()) << "a check that could not run says nothing";
 }
 
+TEST(BoundsForTest, HandlesNeedATargetThatOpensAndCloses) {
+  Bounds wanted;
+  wanted.ops = OpSet::all();
+  wanted.handles = true;
+  Traits traits;
+  traits.ops = OpSet::all();
+  EXPECT_TRUE(bounds_for(traits, wanted).handles);
+  traits.ops = OpSet::all() - OpSet(OpKind::kClose);
+  const Bounds bounds = bounds_for(traits, wanted);
+  EXPECT_FALSE(bounds.handles);
+  EXPECT_FALSE(bounds.ops.has(OpKind::kOpen));
+}
+
 }  // namespace
 }  // namespace sisyfs

@@ -6,7 +6,6 @@
 namespace sisyfs {
 namespace {
 
-constexpr size_t kMaxName = 255;
 constexpr int kMaxFollowed = 40;
 
 bool canonical(std::string_view path) {
@@ -22,11 +21,6 @@ bool canonical(std::string_view path) {
 }
 
 }  // namespace
-
-std::vector<Tree::Entry>::const_iterator Tree::Lookup::entry(const Node& directory, std::string_view name) {
-  return std::lower_bound(directory.entries.begin(), directory.entries.end(), name,
-                          [](const Entry& e, std::string_view n) { return e.name < n; });
-}
 
 Tree::Lookup::Lookup(const Tree& tree, std::string_view path, Last last) {
   SISYFS_ASSERT(canonical(path), "a path is absolute and has no empty, . or .. component");
@@ -49,30 +43,29 @@ void Tree::Lookup::walk(const Tree& tree, std::string_view path, Last last) {
       here = tree.node(here).parent;
       continue;
     }
-    if (name.size() > kMaxName) {
+    if (name.size() > Name::kMaxSize) {
       error_ = ENAMETOOLONG;
       return;
     }
-    const Node& directory = tree.node(here);
-    const auto at = entry(directory, name);
-    const bool exists = at != directory.entries.end() && at->name == name;
+    const NodeId next = tree.child(here, name);
+    const bool exists = next != kNoNode;
     if (!exists && !path.empty()) {
       error_ = ENOENT;
       return;
     }
-    const FileType type = exists ? tree.node(at->node).type : FileType::kFile;
+    const FileType type = exists ? tree.node(next).type : FileType::kFile;
     if (exists && type == FileType::kSymlink && (!path.empty() || last == kFollow)) {
       if (++followed > kMaxFollowed) {
         error_ = ELOOP;
         return;
       }
-      rest_ = tree.node(at->node).data.text().append(path);
+      rest_ = tree.node(next).data.text().append(path);
       path = rest_;
       if (path.front() == '/') here = kRootNode;
       continue;
     }
     if (path.empty()) {
-      node_ = exists ? at->node : kNoNode;
+      node_ = next;
       parent_ = here;
       name_ = name;
       return;
@@ -81,7 +74,7 @@ void Tree::Lookup::walk(const Tree& tree, std::string_view path, Last last) {
       error_ = ENOTDIR;
       return;
     }
-    here = at->node;
+    here = next;
   }
 }
 

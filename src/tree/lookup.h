@@ -26,9 +26,6 @@ class Tree::Lookup {
   NodeId parent() const { return parent_; }
   std::string_view name() const { return name_; }
 
-  // The entry of a directory with that name, or where it would go.
-  static std::vector<Entry>::const_iterator entry(const Node& directory, std::string_view name);
-
  private:
   void walk(const Tree& tree, std::string_view path, Last last);
 

@@ -187,7 +187,7 @@ class Calls {
       default: {
         Stat stat;
         FileType type{};
-        std::span<const Tree::Entry> entries;
+        Tree::Children entries;
         both(tree.stat(a, &stat), linux.stat(a, &type), "");
         EXPECT_EQ(tree.readdir(a, &entries), linux.readdir(a)) << "readdir " << a;
         if (*tree_error == 0) {

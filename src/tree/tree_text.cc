@@ -27,10 +27,10 @@ struct Place {
 
 void collect(const Tree& tree, NodeId directory, const std::string& prefix,
              std::map<NodeId, std::string>* first, std::map<std::string, Place>* out) {
-  for (const Tree::Entry& e : tree.node(directory).entries) {
-    const std::string path = prefix + "/" + e.name;
+  for (const Tree::Entry& e : tree.children(directory)) {
+    const std::string path = prefix + "/" + std::string(e.name());
     out->emplace(path, Place{e.node, first->emplace(e.node, path).first->second});
-    collect(tree, e.node, path, first, out);
+    if (tree.node(e.node).type == FileType::kDirectory) collect(tree, e.node, path, first, out);
   }
 }
 

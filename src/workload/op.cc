@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 namespace sisyfs {
@@ -46,10 +47,10 @@ OpResult read(const Op& op, const Tree& tree) {
 }
 
 OpResult readdir(const Op& op, const Tree& tree) {
-  std::span<const Tree::Entry> entries;
+  Tree::Children entries;
   if (const int error = tree.readdir(op.path, &entries)) return OpResult::of(error);
   OpResult result;
-  for (const Tree::Entry& e : entries) result.add_name(e.name);
+  for (const Tree::Entry& e : entries) result.add_name(e.name());
   return result;
 }
 
@@ -64,12 +65,20 @@ OpResult stat(const Op& op, const Tree& tree, bool size) {
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
   const std::string_view path = op.path;
   const uint64_t file = XXH3_64bits(path.data(), path.size());
-  uint64_t word = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
+  for (size_t i = 0; i < out.size();) {
     const uint64_t at = offset + i;
-    if (i == 0 || at % 8 == 0) word = mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file);
-    const uint64_t moved = ((word >> (at % 8 * 8)) & 0xff) + op.version;
-    out[i] = static_cast<std::byte>((moved < 255 ? moved : moved - 255) + 1);
+    const uint64_t word = mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file) >> (at % 8 * 8);
+    uint8_t bytes[8];
+    for (size_t k = 0; k < 8; ++k) {
+      const uint32_t moved = static_cast<uint32_t>(word >> (k * 8) & 0xff) + op.version;
+      bytes[k] = static_cast<uint8_t>((moved < 255 ? moved : moved - 255) + 1);
+    }
+    const size_t count = std::min<size_t>(8 - at % 8, out.size() - i);
+    if (count == 8)
+      std::memcpy(out.data() + i, bytes, 8);
+    else
+      std::memcpy(out.data() + i, bytes, count);
+    i += count;
   }
 }
 

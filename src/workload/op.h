@@ -39,8 +39,8 @@ enum class OpKind : uint8_t {
   kFdatasync,  // PATH
   kSync,       //
   kRemount,    // unmount and mount
-  kOpen,       // PATH: open with O_RDWR, and keep the handle for the calls on PATH that follow
-  kClose,      // PATH: close that handle
+  kOpen,       // PATH: a handle to read and write, which later ops on the file use
+  kClose,      // PATH: of that handle
 };
 inline constexpr size_t kOpKinds = 19;
 
@@ -117,9 +117,9 @@ struct OpResult {
 inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
-// Performs the op on the reference model. One that fails changes nothing. sync always succeeds; fsync and
-// fdatasync change nothing and fail where the path cannot be opened; remount fails with EBUSY while a file is
-// open. A call on a file that is not open opens and closes it on the way.
+// Performs the op on the reference model. One that fails changes nothing. sync always
+// succeeds, remount unless a file is open; fsync and fdatasync change nothing and fail where the path cannot
+// be opened.
 OpResult apply(const Op& op, Tree& tree);
 
 // "rename /a /b", as the comments above have it.

@@ -53,10 +53,10 @@ Result<Workload> Workload::make(Bounds bounds) {
     return bad_input(fmt::format("versions {} is not in 1..{}", bounds.versions, kVersions));
   }
   if (bounds.max_links == 0) return bad_input("max-links 0 leaves no name for a file; it starts at 1");
-  if (bounds.handles && !(bounds.ops.has(OpKind::kOpen) && bounds.ops.has(OpKind::kClose)))
-    return bad_input("handles want the ops open and close");
   if (bounds.handles && bounds.max_open == 0)
-    return bad_input("max-open 0 leaves no file to write to; it starts at 1");
+    return bad_input("max-open 0 leaves no file to write; with handles it starts at 1");
+  if (bounds.handles && !(bounds.ops.has(OpKind::kOpen) && bounds.ops.has(OpKind::kClose)))
+    return bad_input("handles need the ops open and close");
   if (bounds.max_file_size > FileData::kMaxSize)
     return bad_input("the largest file is larger than a file can be");
   for (const Status& pool : {check_pool("names", bounds.names), check_pool("write sizes", bounds.write_sizes),
@@ -83,7 +83,7 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_truncates(tree, out);
   add_looks(tree, out);
   add_syncs(tree, out);
-  if (bounds_.handles) add_handles(tree, out);
+  add_handles(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 
@@ -97,13 +97,12 @@ void Workload::find_places(const Tree& tree) {
 void Workload::find_places_in(const Tree& tree, size_t directory) {
   const Place here = places_[directory];
   uint32_t deepest = here.depth;
-  for (const Tree::Entry& e : tree.node(here.node).entries) {
-    if (!Path::holds(e.name) || !here.path.has_room_for(e.name)) continue;
-    const Tree::Node& node = tree.node(e.node);
-    const FileType type = node.type;
+  for (const Tree::Entry& e : tree.children(here.node)) {
+    if (!Path::holds(e.name()) || !here.path.has_room_for(e.name())) continue;
+    const FileType type = tree.node(e.node).type;
     uint8_t& seen = seen_[static_cast<uint32_t>(e.node)];
     const size_t at = places_.size();
-    places_.push_back({here.path.child(e.name), e.node, here.node, type, seen == 0, node.open, here.depth + 1,
+    places_.push_back({here.path.child(e.name()), e.node, here.node, type, seen == 0, here.depth + 1,
                        here.depth + 1, at + 1});
     seen = 1;
     if (type == FileType::kDirectory) find_places_in(tree, at);
@@ -128,13 +127,13 @@ void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* ou
 void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
   if (has(OpKind::kUnlink)) {
     for (const Place& p : places_) {
-      if (p.type == FileType::kDirectory || !movable(p)) continue;
-      out->push_back({Op::of(OpKind::kUnlink, p.path)});
+      if (p.type != FileType::kDirectory && !is_held(tree, p))
+        out->push_back({Op::of(OpKind::kUnlink, p.path)});
     }
   }
   if (has(OpKind::kRmdir)) {
     for (const Place& p : places_) {
-      if (p.type != FileType::kDirectory || p.depth == 0 || !tree.node(p.node).entries.empty()) continue;
+      if (p.type != FileType::kDirectory || p.depth == 0 || !tree.children(p.node).empty()) continue;
       out->push_back({Op::of(OpKind::kRmdir, p.path)});
     }
   }
@@ -144,7 +143,7 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kRename)) return;
   for (size_t s = 1; s < places_.size(); ++s) {
     const Place& source = places_[s];
-    if (!movable(source)) continue;
+    if (is_held(tree, source)) continue;
     const bool directory = source.type == FileType::kDirectory;
     const uint32_t height = source.deepest - source.depth;
     for (size_t t = 0; t < places_.size(); ++t) {
@@ -156,8 +155,9 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
                     [&](const Path& path) { out->push_back({Op::of(OpKind::kRename, source.path, path)}); });
       for (size_t r = t + 1; r < into.end; r = places_[r].end) {
         const Place& replaced = places_[r];
-        if (r == s || !movable(replaced) || (replaced.type == FileType::kDirectory) != directory) continue;
-        if (directory && !tree.node(replaced.node).entries.empty()) continue;
+        if (r == s || is_held(tree, replaced) || (replaced.type == FileType::kDirectory) != directory)
+          continue;
+        if (directory && !tree.children(replaced.node).empty()) continue;
         out->push_back({Op::of(OpKind::kRename, source.path, replaced.path)});
       }
     }
@@ -167,8 +167,9 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
 void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kLink)) return;
   for (const Place& file : places_) {
-    if (file.type != FileType::kFile || !file.first || !movable(file)) continue;
-    if (tree.node(file.node).names >= bounds_.max_links) continue;
+    if (file.type != FileType::kFile || !file.first || is_held(tree, file) ||
+        tree.node(file.node).names >= bounds_.max_links)
+      continue;
     for (const Place& directory : places_) {
       if (directory.type != FileType::kDirectory) continue;
       each_new_path(tree, directory,
@@ -177,59 +178,68 @@ void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
+// An overwrite takes the version behind the one that is there, so that it always changes something.
+static Op next_version(Op op, const FileData& data, uint32_t versions) {
+  std::byte now{}, then{};
+  if (data.read(op.offset, {&now, 1}) == 0) return op;
+  for (uint32_t version = 0; version < versions; ++version) {
+    op.version = static_cast<uint8_t>(version);
+    fill_data(op, op.offset, {&then, 1});
+    if (now != then) continue;
+    op.version = static_cast<uint8_t>((version + 1) % versions);
+    return op;
+  }
+  op.version = 0;
+  return op;
+}
+
 template <class Use>
-void Workload::each_writable(const Tree& tree, Use use) const {
-  for (const Place& p : places_) {
-    if (p.type == FileType::kFile && p.first && writable(p)) use(p.path, tree.node(p.node).data);
+void Workload::each_write(const Path& path, const FileData& data, Use use) const {
+  const uint64_t limit = bounds_.max_file_size;
+  auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
+  for (uint64_t offset : bounds_.write_offsets) {
+    if (!has(OpKind::kWrite)) break;
+    if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
+    for (uint32_t size : bounds_.write_sizes) {
+      if (fits(offset, size)) use(Op::write(path, offset, size));
+    }
+  }
+  for (uint32_t size : bounds_.write_sizes) {
+    if (has(OpKind::kAppend) && fits(data.size(), size)) use(Op::append(path, size));
   }
 }
 
 void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
-  const uint64_t limit = bounds_.max_file_size;
-  auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
-  auto write = [&](const Path& path, const FileData& data) {
-    for (uint64_t offset : bounds_.write_offsets) {
-      if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
-      for (uint32_t size : bounds_.write_sizes) {
-        if (!fits(offset, size)) continue;
-        out->push_back({with_next_version(Op::write(path, offset, size), data, bounds_.versions)});
+  for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend}) {
+    for (const Place& p : places_) {
+      if (!has(kind) || p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
+      const FileData& data = tree.node(p.node).data;
+      uint64_t number = 0, count = 0, chosen = 0;
+      if (bounds_.one_write) {
+        each_write(p.path, data, [&](const Op&) { ++count; });
+        const std::string_view path = p.path;
+        const uint64_t hash = mul_fold(XXH3_64bits(path.data(), path.size()) ^ data.size(),
+                                       0x9e3779b97f4a7c15u + bounds_.versions);
+        chosen = count == 0 ? 0 : hash % count;
       }
+      each_write(p.path, data, [&](const Op& op) {
+        if (bounds_.one_write && number++ != chosen) return;
+        if (op.kind != kind) return;
+        out->push_back({kind == OpKind::kWrite ? next_version(op, data, bounds_.versions) : op});
+      });
     }
-  };
-  auto append = [&](const Path& path, const FileData& data) {
-    for (uint32_t size : bounds_.write_sizes) {
-      if (fits(data.size(), size)) out->push_back({Op::append(path, size)});
-    }
-  };
-  if (bounds_.one_write) {
-    each_writable(tree, [&](const Path& path, const FileData& data) {
-      const size_t first = out->size();
-      if (has(OpKind::kWrite)) write(path, data);
-      if (has(OpKind::kAppend)) append(path, data);
-      keep_one(tree, data, first, out);
-    });
-    return;
   }
-  if (has(OpKind::kWrite)) each_writable(tree, write);
-  if (has(OpKind::kAppend)) each_writable(tree, append);
-}
-
-void Workload::keep_one(const Tree& tree, const FileData& data, size_t first,
-                        std::vector<Candidate>* out) const {
-  const size_t count = out->size() - first;
-  if (count < 2) return;
-  const uint64_t pick = digest_at(data.size(), tree.shape()).lo % count;
-  (*out)[first] = (*out)[first + pick];
-  out->resize(first + 1);
 }
 
 void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kTruncate)) return;
-  each_writable(tree, [&](const Path& path, const FileData& data) {
+  for (const Place& p : places_) {
+    if (p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
     for (uint64_t size : bounds_.truncate_sizes) {
-      if (size != data.size() && size <= bounds_.max_file_size) out->push_back({Op::truncate(path, size)});
+      if (size != tree.node(p.node).data.size() && size <= bounds_.max_file_size)
+        out->push_back({Op::truncate(p.path, size)});
     }
-  });
+  }
 }
 
 void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
@@ -249,25 +259,26 @@ void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
 
 void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
   for (const Place& p : places_) {
-    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first && writable(p))
+    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first && !is_shut(tree, p))
       out->push_back({Op::of(OpKind::kFsync, p.path)});
   }
   for (const Place& p : places_) {
-    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && writable(p))
+    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && !is_shut(tree, p)) {
       out->push_back({Op::of(OpKind::kFdatasync, p.path)});
   }
   if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
-  // With a file open there is no unmounting.
-  if (has(OpKind::kRemount) && tree.open_count() == 0) out->push_back({Op::of(OpKind::kRemount)});
+  const bool busy = bounds_.handles && tree.open_count() != 0;
+  if (has(OpKind::kRemount) && !busy) out->push_back({Op::of(OpKind::kRemount)});
 }
 
 void Workload::add_handles(const Tree& tree, std::vector<Candidate>* out) {
-  for (const Place& p : places_) {
-    if (p.type == FileType::kFile && p.first && !p.open && tree.open_count() < bounds_.max_open)
-      out->push_back({Op::of(OpKind::kOpen, p.path)});
-  }
-  for (const Place& p : places_) {
-    if (p.first && p.open) out->push_back({Op::of(OpKind::kClose, p.path)});
+  if (!bounds_.handles) return;
+  for (const OpKind kind : {OpKind::kOpen, OpKind::kClose}) {
+    if (!has(kind) || (kind == OpKind::kOpen && tree.open_count() >= bounds_.max_open)) continue;
+    for (const Place& p : places_) {
+      if (p.type == FileType::kFile && p.first && is_shut(tree, p) == (kind == OpKind::kOpen))
+        out->push_back({Op::of(kind, p.path)});
+    }
   }
 }
 

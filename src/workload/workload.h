@@ -14,7 +14,6 @@
 // caller's vector have grown.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,14 +45,12 @@ struct Bounds {
   uint64_t max_file_size = 4;                  // in bytes
   uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
   bool impossible = false;  // also give ops that must fail
-  // Files are opened and closed by ops of their own, which `ops` has to hold. Open files are written,
-  // appended to, truncated and synced (directories then are not); closed ones are unlinked, renamed and
-  // linked.
+  // Files have handles: one is opened first, then written, truncated, synced and closed; and only closed
+  // files are removed, renamed or linked. Otherwise nothing is opened, each op on a file does it itself.
   bool handles = false;
-  uint32_t max_open = 2;  // files open at a time
-  // One write or append for each file instead of one for each offset and size. Which one is decided by the
-  // size of the file and the shape of the tree, so that it varies from state to state, and trees that differ
-  // only in names get corresponding writes.
+  uint32_t max_open = 2;  // files that are open at the same time, with handles
+  // Of all writes and appends that a file could get only one is given. Which one follows from a hash of
+  // its path, its size and `versions`, so that it is the same in equal trees.
   bool one_write = false;
 };
 
@@ -108,10 +105,19 @@ class Workload {
   // Keeps one of the ops from `first` on.
   void keep_one(const Tree& tree, const FileData& data, size_t first, std::vector<Candidate>* out) const;
   void add_looks(const Tree& tree, std::vector<Candidate>* out);
+  void add_truncates(const Tree& tree, std::vector<Candidate>* out);
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
   void add_handles(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
+  // Calls use(op) for each write and append that the file could get.
+  template <class Use>
+  void each_write(const Path& path, const FileData& data, Use use) const;
+  // With handles: whether ops on the file itself, or on its names, must wait.
+  bool is_shut(const Tree& tree, const Place& p) const {
+    return bounds_.handles && p.type == FileType::kFile && !tree.node(p.node).open;
+  }
+  bool is_held(const Tree& tree, const Place& p) const { return bounds_.handles && tree.node(p.node).open; }
 
   // Calls use(path) for each new name that may be given in the directory.
   template <class Use>
@@ -126,11 +132,8 @@ class Workload {
 template <class Use>
 void Workload::each_new_path(const Tree& tree, const Place& directory, Use use) const {
   if (directory.depth >= bounds_.max_depth) return;
-  const std::vector<Tree::Entry>& entries = tree.node(directory.node).entries;
   for (const std::string& name : bounds_.names) {
-    const bool taken =
-        std::any_of(entries.begin(), entries.end(), [&](const Tree::Entry& e) { return e.name == name; });
-    if (taken || !directory.path.has_room_for(name)) continue;
+    if (tree.child(directory.node, name) != kNoNode || !directory.path.has_room_for(name)) continue;
     use(directory.path.child(name));
     if (!bounds_.fixed_names) return;
   }

@@ -27,14 +27,14 @@ Bounds small() {
 // Trees that the workload reaches, the nearest first.
 std::vector<Tree> reachable(Workload& workload, size_t limit) {
   std::vector<Tree> out{Tree()};
-  auto print = [](const Tree& tree) { return digest_at(1, tree.open_digest()) + tree.digest(); };
-  std::set<Digest> seen{print(out[0])};
+  auto key = [](const Tree& tree) { return digest_at(1, tree.digest()) + digest_at(2, tree.open_digest()); };
+  std::set<Digest> seen{key(out[0])};
   std::vector<Candidate> ops;
   for (size_t i = 0; i < out.size() && out.size() < limit; ++i) {
     workload.from(out[i], &ops);
     for (const Candidate& c : ops) {
       Tree next = out[i];
-      if (apply(c.op, next).error == 0 && seen.insert(print(next)).second) out.push_back(next);
+      if (apply(c.op, next).error == 0 && seen.insert(key(next)).second) out.push_back(next);
     }
   }
   return out;
@@ -53,6 +53,8 @@ class BruteForce {
       }
     }
     for (size_t k = 0; k < kOpKinds; ++k) {
+      const bool handle = static_cast<OpKind>(k) == OpKind::kOpen || static_cast<OpKind>(k) == OpKind::kClose;
+      if (handle && !b_.handles) continue;
       if (b_.ops.has(static_cast<OpKind>(k))) try_kind(static_cast<OpKind>(k));
     }
   }
@@ -133,23 +135,25 @@ class BruteForce {
     const Tree::Node& node = after.node(id);
     if (depth > b_.max_depth || node.data.size() > b_.max_file_size) return false;
     if (node.type == FileType::kFile && node.links > b_.max_links) return false;
-    for (const Tree::Entry& e : node.entries) {
+    for (const Tree::Entry& e : after.children(id)) {
       if (!fits(after, e.node, depth + 1)) return false;
     }
     return true;
   }
 
-  bool is_open(std::string_view path) const {
-    Stat stat;
-    return tree_.lstat(path, &stat) == 0 && tree_.node(stat.node).open;
-  }
-  bool breaks_handle_rules(const Op& op) const {
-    static constexpr OpSet kOnOpen(OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kFsync,
+  // The table of the thesis: what is done to closed files, and what to open ones.
+  bool fits_handles(const Op& op) const {
+    static constexpr OpSet kOpened(OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kFsync,
                                    OpKind::kFdatasync, OpKind::kClose);
-    static constexpr OpSet kOnClosed(OpKind::kUnlink, OpKind::kRename, OpKind::kLink, OpKind::kOpen);
-    if (kOnOpen.has(op.kind)) return !is_open(op.path);
-    if (kOnClosed.has(op.kind) && (is_open(op.path) || (!op.other.empty() && is_open(op.other)))) return true;
-    return op.kind == OpKind::kOpen && tree_.open_count() >= b_.max_open;
+    static constexpr OpSet kClosed(OpKind::kUnlink, OpKind::kRename, OpKind::kLink, OpKind::kOpen);
+    auto is_open = [&](const Path& path) {
+      Stat stat;
+      return !path.empty() && tree_.lstat(path, &stat) == 0 && tree_.node(stat.node).open;
+    };
+    Stat stat;
+    const bool file = !op.path.empty() && tree_.lstat(op.path, &stat) == 0 && stat.type == FileType::kFile;
+    if (file && kOpened.has(op.kind)) return is_open(op.path);
+    return !kClosed.has(op.kind) || (!is_open(op.path) && !is_open(op.other));
   }
 
   void keep(const Op& op) {
@@ -170,6 +174,12 @@ class BruteForce {
         break;
       case OpKind::kLink:
         if (!canonical_name(op.other) || link || !first_name(op.path)) return;
+        break;
+      case OpKind::kOpen:
+        if (link || !first_name(op.path) || tree_.open_count() >= b_.max_open) return;
+        break;
+      case OpKind::kClose:
+        if (link || !first_name(op.path)) return;
         break;
       case OpKind::kWrite:
         if (b_.ops.has(OpKind::kAppend) && there && op.offset == stat.size) return;
@@ -194,6 +204,7 @@ class BruteForce {
       default:
         break;
     }
+    if (b_.handles && !fits_handles(op)) return;
     Tree after = tree_;
     if (apply(op, after).error == 0 && within_bounds(after)) ops.insert(to_text(op));
   }
@@ -225,6 +236,20 @@ TEST_P(WorkloadTest, GivesWhatBruteForceGivesAndEachOnce) {
   for (const Tree& tree : trees) {
     ASSERT_EQ(possible(workload, tree), BruteForce(tree, bounds).ops) << listing(tree);
   }
+}
+
+TEST(WorkloadHandlesTest, GiveWhatBruteForceGivesAndEachOnce) {
+  Bounds bounds = small();
+  bounds.handles = true;
+  bounds.max_open = 1;
+  Workload workload = *Workload::make(bounds);
+  size_t busy = 0;
+  for (Tree& tree : reachable(workload, 1200)) {
+    busy += tree.open_count();
+    BruteForce brute(tree, bounds);
+    ASSERT_EQ(possible(workload, tree), brute.ops) << listing(tree);
+  }
+  EXPECT_GT(busy, 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, WorkloadTest, ::testing::Bool(),
