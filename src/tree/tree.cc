@@ -127,6 +127,7 @@ int Tree::add(std::string_view path, FileType type, std::string_view data) {
   if (type == FileType::kDirectory) fresh.links = 2;
   fresh.data.write(0, bytes_of(data));
   Body& body = body_.edit();
+  fresh.birth = ++body.births;
   ++body.counts[static_cast<size_t>(type)];
   body.digest += term(fresh);
   body.nodes[static_cast<uint32_t>(id)] = Shared<Node>(std::move(fresh));

@@ -57,6 +57,7 @@ class Tree {
     FileType type = FileType::kFile;
     uint32_t names = 0;          // how many entries lead here
     uint32_t links = 0;          // the link count: names; of a directory 2 and one for each directory in it
+    uint32_t birth = 0;          // see Tree::birth()
     NodeId parent = kNoNode;     // of a directory
     Digest places;               // the sum over its paths, each a digest
     std::vector<Entry> entries;  // of a directory, by name
@@ -100,6 +101,14 @@ class Tree {
 
   // For those who walk over nodes instead of paths. The node lives until the tree changes.
   const Node& node(NodeId id) const { return *body_->nodes[static_cast<uint32_t>(id)]; }
+  // Which object this is among trees that descend from each other by calls: never given twice in such a
+  // line, and kept over renames. The root is 0. Does not go into digests.
+  uint32_t birth(NodeId id) const { return node(id).birth; }
+  // Whether there is such a node.
+  bool has_node(NodeId id) const {
+    const auto slot = static_cast<uint32_t>(id);
+    return slot < body_->nodes.size() && body_->nodes[slot];
+  }
   // Every node has an id below this one.
   size_t node_limit() const { return body_->nodes.size(); }
   // How many there are of a type, the root included.
@@ -109,6 +118,7 @@ class Tree {
   struct Body {
     Digest digest;
     uint32_t counts[kFileTypes] = {};
+    uint32_t births = 0;              // how many there were, the root not counted
     std::vector<Shared<Node>> nodes;  // a free slot holds nothing
   };
   class Lookup;
