@@ -5,30 +5,36 @@
 #include <algorithm>
 #include <utility>
 
+#include "expect/fsync.h"
+#include "expect/ordered.h"
 #include "tree/tree_text.h"
 
 namespace sisyfs {
 namespace {
 
 // What a tree stands for in the digest of an expectation.
-enum Role : uint64_t { kOlder = 1, kNow = 2, kAfter = 3, kOpenNow = 4, kOpenAfter = 5 };
+enum Role : uint64_t { kOlder = 1, kNow, kAfter, kOpenNow, kOpenAfter, kDescent, kPromise, kPosition = 16 };
 
 Digest term(Role role, const Tree& tree) { return digest_at(role, tree.digest()); }
 
-}  // namespace
-
-const char* contract_name(Contract contract) {
-  switch (contract) {
-    case Contract::kAtomic:
-      return "atomic";
-    case Contract::kStructure:
-      return "structure";
-  }
-  return "?";
+// What a tree and its descent stand for where the order of trees matters.
+Digest step_term(size_t position, const Tree& tree, const Tree& next) {
+  return digest_at(kPosition + position, term(kOlder, tree) + digest_at(kDescent, descent(tree, next)));
 }
 
-Expectation::Expectation(Contract contract, Tree start)
-    : contract_(contract), now_(std::move(start)), after_(now_) {}
+// Numbers of objects differ from run to run, so an object is told by its places at the promise.
+Digest promise_term(const Promise& promise, const Tree& then) {
+  const Digest places = object_in(then, promise.object)->places;
+  const uint64_t kind = static_cast<uint64_t>(promise.kind);
+  return digest_at(kPromise, digest_at(promise.since, digest_at(kind, places)));
+}
+
+}  // namespace
+
+Expectation::Expectation(Contract contract, Tree start, const ContractRules& rules)
+    : contract_(contract), rules_(rules), now_(std::move(start)), after_(now_) {
+  SISYFS_ASSERT(rules.data_unit > 0, "a data unit has bytes");
+}
 
 std::span<const Tree> Expectation::older() const {
   return older_ ? std::span<const Tree>(older_->trees) : std::span<const Tree>();
@@ -55,6 +61,11 @@ void Expectation::advance(Tree next) {
   if (contract_ == Contract::kStructure) return;
   if (!older_) older_ = Shared<Window>(Window{});
   Window& window = older_.edit();
+  if (by_object()) {
+    window.sum += step_term(window.trees.size(), previous, now_);
+    window.trees.push_back(previous);
+    return;
+  }
   // The window is a set: a tree that comes again is not older any more.
   if (const auto again = std::find(window.trees.begin(), window.trees.end(), now_);
       again != window.trees.end()) {
@@ -70,11 +81,78 @@ void Expectation::promise_all() {
   older_ = Shared<Window>();
 }
 
+void Expectation::promise_file(std::string_view path) {
+  Stat stat;
+  SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
+  if (stat.type == FileType::kDirectory) return promise_dir(path);
+  promise(path, PromiseKind::kContent);
+  if (rules_.fsync_names) promise(path, PromiseKind::kName);
+}
+
+void Expectation::promise_data(std::string_view path) {
+  Stat stat;
+  SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
+  if (stat.type == FileType::kDirectory) return promise_dir(path);
+  promise(path, PromiseKind::kData);
+}
+
+void Expectation::promise_dir(std::string_view path) {
+  promise(path, PromiseKind::kEntries);
+  if (rules_.fsync_names) promise(path, PromiseKind::kName);
+}
+
+void Expectation::promise(std::string_view path, PromiseKind kind) {
+  SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
+  Stat stat;
+  SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
+  // All of the window's first tree is promised anyway.
+  if (contract_ != Contract::kFsync || !older_) return;
+  Window& window = older_.edit();
+  const Promise made{window.trees.size(), now_.birth(stat.node), kind};
+  // A later promise covers an earlier one of its kind, and one of content that of data. Not so two of
+  // data: the size that the first needs may be larger.
+  std::erase_if(window.promises, [&](const Promise& p) {
+    const bool covered =
+        p.object == made.object && (p == made || (p.kind == kind && kind != PromiseKind::kData) ||
+                                    (p.kind == PromiseKind::kData && kind == PromiseKind::kContent));
+    if (covered) {
+      const Tree& then = p.since < window.trees.size() ? window.trees[p.since] : now_;
+      window.sum -= promise_term(p, then);
+    }
+    return covered;
+  });
+  window.sum += promise_term(made, now_);
+  window.promises.push_back(made);
+  window.floor = window.trees.size();
+}
+
+History Expectation::history() const {
+  History out;
+  out.older = older();
+  out.now = &now_;
+  if (in_op_ && !(after_ == now_)) out.after = &after_;
+  if (older_) out.promises = older_->promises;
+  return out;
+}
+
 bool Expectation::crash_allowed(const Tree& recovered) const {
   if (contract_ == Contract::kStructure) return true;
   if (recovered == now_ || (in_op_ && recovered == after_)) return true;
-  const std::span<const Tree> trees = older();
-  return std::find(trees.begin(), trees.end(), recovered) != trees.end();
+  const std::span<const Tree> trees = older().subspan(older_ ? std::min(older_->floor, older().size()) : 0);
+  if (std::find(trees.begin(), trees.end(), recovered) != trees.end()) return true;
+  if (contract_ == Contract::kOrdered) return ordered_allows(history(), rules_, recovered, nullptr);
+  if (contract_ == Contract::kFsync) return fsync_allows(history(), rules_, recovered, nullptr);
+  return false;
+}
+
+std::string Expectation::why_not_by_object(const Tree& recovered) const {
+  std::string why;
+  if (contract_ == Contract::kOrdered) {
+    ordered_allows(history(), rules_, recovered, &why);
+  } else {
+    fsync_allows(history(), rules_, recovered, &why);
+  }
+  return why;
 }
 
 std::string Expectation::why_not(const Tree& recovered, std::span<const Tree> past) const {
@@ -86,6 +164,7 @@ std::string Expectation::why_not(const Tree& recovered, std::span<const Tree> pa
     return fmt::format("lost durability: the tree {} before what was promised came back; {}",
                        back == 1 ? std::string("just") : fmt::format("{} changes", back), from_now);
   }
+  if (by_object()) return why_not_by_object(recovered);
   if (allowed == 1) return fmt::format("not the tree that was promised: {}", from_now);
   std::string reason =
       fmt::format("none of the {} allowed trees; against the tree now: {}", allowed, from_now);
@@ -109,6 +188,9 @@ Digest Expectation::digest() const {
   // Handles do not survive a power cut, but decide what may come next.
   if (now_.open_count() != 0) sum += digest_at(kOpenNow, now_.open_digest());
   if (in_op_ && after_.open_count() != 0) sum += digest_at(kOpenAfter, after_.open_digest());
+  if (!by_object()) return sum;
+  if (in_op_) sum += digest_at(kAfter, descent(now_, after_));
+  sum += Digest{rules_.data_unit, uint64_t{rules_.fsync_names} << 8 | uint64_t{rules_.rename_both} << 9};
   return sum;
 }
 

@@ -16,33 +16,28 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/digest.h"
+#include "expect/contract.h"
+#include "expect/history.h"
 #include "tree/shared.h"
 #include "tree/tree.h"
 
 namespace sisyfs {
 
-// What a system promises to keep over a power cut. All contracts also demand that it mounts, that it
-// can be walked, and that its own check is clean, which others judge.
-enum class Contract : uint8_t {
-  kAtomic,     // the tree is one that it was in the window, or that the call in flight leads to
-  kStructure,  // any tree
-};
-
-const char* contract_name(Contract contract);
-
 class Expectation {
  public:
   // All of `start` is promised, as after a mount.
-  Expectation(Contract contract, Tree start);
+  Expectation(Contract contract, Tree start, const ContractRules& rules = {});
 
   Contract contract() const { return contract_; }
+  const ContractRules& rules() const { return rules_; }
   // What a running system must hold now. With a call in flight: what it held when the call began.
   const Tree& now() const { return now_; }
-  // The trees before now() that a power cut may still bring back, each once, the oldest first. Without a
-  // contract that looks at them there are none.
+  // The trees of the window before now(), the oldest first. Under `atomic` each is there once; under
+  // `ordered` and `fsync`, which look at single objects, they are all there. `structure` keeps none.
   std::span<const Tree> older() const;
 
   // A call begins that leads to `after` if it succeeds. Calls do not nest.
@@ -54,6 +49,15 @@ class Expectation {
   // Everything up to now() is durable: sync or unmount returned, or any call of a system whose calls are
   // durable when they return. Not while a call is in flight; a promise that a call makes follows its end.
   void promise_all();
+  // The system says that it is stable now, without a call that asked for it.
+  void mark_stable() { promise_all(); }
+
+  // Promises of single objects, told by a path in now() that must exist; the last symbolic link is
+  // followed, as open does. Like promise_all() they follow the end of their call. Only `fsync` looks at
+  // them; a target whose fsync covers more than its file calls promise_all() instead.
+  void promise_file(std::string_view path);  // fsync: what it holds, and its name under fsync_names
+  void promise_data(std::string_view path);  // fdatasync: its bytes, and the size needed to read them
+  void promise_dir(std::string_view path);   // fsync: its entries, and its name under fsync_names
 
   // Whether a power cut now may leave this tree.
   bool crash_allowed(const Tree& recovered) const;
@@ -69,14 +73,22 @@ class Expectation {
 
  private:
   struct Window {
-    Digest sum;  // over its trees
+    Digest sum;  // over its trees, how they descend from each other, and the promises
     std::vector<Tree> trees;
+    std::vector<Promise> promises;
+    size_t floor = 0;  // from this position on a tree satisfies all promises
   };
 
+  bool by_object() const { return contract_ == Contract::kOrdered || contract_ == Contract::kFsync; }
   void advance(Tree next);
+  void promise(std::string_view path, PromiseKind kind);
+  // The trees from here to now() count, and nothing that was before.
+  History history() const;
+  std::string why_not_by_object(const Tree& recovered) const;
 
   Contract contract_;
   bool in_op_ = false;
+  ContractRules rules_;
   Tree now_;
   Tree after_;            // with in_op_; otherwise whatever
   Shared<Window> older_;  // holds nothing if there are none

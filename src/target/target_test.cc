@@ -116,22 +116,6 @@ TEST(BoundsForTest, CountsUnitsAndKeepsToWhatTheTargetCan) {
   EXPECT_TRUE(bounds.fixed_names);
 }
 
-TEST(BoundsForTest, HandlesWantATargetThatOpensAndCloses) {
-  Bounds wanted;
-  wanted.ops = OpSet::all();
-  wanted.handles = true;
-  Traits traits;
-  traits.ops = OpSet::all();
-  EXPECT_TRUE(bounds_for(traits, wanted).handles);
-  EXPECT_TRUE(bounds_for(traits, wanted).ops.has(OpKind::kOpen));
-  traits.ops = OpSet::all() - OpSet(OpKind::kClose);
-  EXPECT_FALSE(bounds_for(traits, wanted).handles);
-  EXPECT_FALSE(bounds_for(traits, wanted).ops.has(OpKind::kOpen)) << "what could never be closed";
-  traits.ops = OpSet::all();
-  wanted.handles = false;
-  EXPECT_FALSE(bounds_for(traits, wanted).ops.has(OpKind::kOpen));
-}
-
 TEST(BoundsForTest, LeavesAloneWhatTheTargetDoesNotLimit) {
   Traits traits;
   traits.ops = OpSet::all();

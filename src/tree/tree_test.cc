@@ -186,46 +186,6 @@ TEST_F(TreeTest, WritesBeyondTheLargestFileAreRefused) {
   fails(tree.truncate("/f", FileData::kMaxSize + 1), EINVAL);
 }
 
-TEST_F(TreeTest, FileHasOneHandleAndTheDigestDoesNotTell) {
-  ok(tree.symlink("f", "/s"));
-  before = tree;
-  fails(tree.open("/missing"), ENOENT);
-  fails(tree.open("/d"), EISDIR);
-  fails(tree.open("/f/x"), ENOTDIR);
-  for (const char* path : {"/f", "/missing", "/d", "/f/x"}) fails(tree.close(path), EBADF);
-  const Tree closed = tree;
-  ok(tree.open("/s"));
-  EXPECT_EQ(tree.open_count(), 1u);
-  EXPECT_EQ(tree.open("/f"), EBUSY);
-  EXPECT_EQ(tree.digest(), closed.digest()) << "a power cut closes all files";
-  EXPECT_NE(tree.open_digest(), closed.open_digest());
-  EXPECT_EQ(closed.open_count(), 0u) << "copies do not see each other's handles";
-  ok(tree.write("/f", 0, bytes("D")));
-  ok(tree.close("/f"));
-  EXPECT_EQ(tree.open_digest(), Digest());
-}
-
-TEST_F(TreeTest, OpenDigestTellsWhichFilesAreOpen) {
-  ok(tree.create("/d/g"));
-  Tree f = tree, g = tree, both = tree;
-  ok(f.open("/f"));
-  ok(g.open("/d/g"));
-  ok(both.open("/d/g"));
-  ok(both.open("/f"));
-  EXPECT_NE(f.open_digest(), g.open_digest());
-  EXPECT_NE(both.open_digest(), g.open_digest());
-  ok(both.close("/d/g"));
-  EXPECT_EQ(both.open_digest(), f.open_digest());
-  ok(g.rename("/d", "/x"));
-  ok(f.close("/f"));
-  ok(f.rename("/d", "/x"));
-  ok(f.open("/x/g"));
-  EXPECT_EQ(g.open_digest(), f.open_digest()) << "the handle went along with the directory";
-  ok(g.unlink("/x/g"));
-  EXPECT_EQ(g.open_count(), 0u);
-  EXPECT_EQ(g.open_digest(), Digest());
-}
-
 // A system may claim a link count that is wrong; the tree read back from it must still be safe to use.
 TEST_F(TreeTest, ClaimedLinkCountDoesNotDecideWhenAFileGoes) {
   ok(tree.link("/f", "/g"));

@@ -106,18 +106,6 @@ TEST(OpApplyTest, AnswersWhatTheTreeAnswers) {
   EXPECT_EQ(apply(*parse_op("readdir /"), tree), names) << "in any order";
 }
 
-TEST(OpApplyTest, HandlesAreTheTreesAndKeepItMounted) {
-  Tree tree;
-  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult::of(ENOENT));
-  EXPECT_EQ(apply(*parse_op("create /a"), tree), OpResult{});
-  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult{});
-  EXPECT_EQ(apply(*parse_op("open /a"), tree), OpResult::of(EBUSY));
-  EXPECT_EQ(apply(*parse_op("remount"), tree), OpResult::of(EBUSY));
-  EXPECT_EQ(apply(*parse_op("close /a"), tree), OpResult{});
-  EXPECT_EQ(apply(*parse_op("close /a"), tree), OpResult::of(EBADF));
-  EXPECT_EQ(apply(*parse_op("remount"), tree), OpResult{});
-}
-
 TEST(OpTest, ErrnosHaveTheirNames) {
   EXPECT_EQ(errno_text(ENOENT), "ENOENT");
   EXPECT_EQ(errno_text(0), "0");

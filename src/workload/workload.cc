@@ -30,21 +30,6 @@ Status check_names(const Bounds& bounds) {
   return {};
 }
 
-// An overwrite takes the version behind the one that is there, so that it always changes something.
-Op with_next_version(Op op, const FileData& data, uint32_t versions) {
-  std::byte now{}, then{};
-  if (data.read(op.offset, {&now, 1}) == 0) return op;
-  for (uint32_t version = 0; version < versions; ++version) {
-    op.version = static_cast<uint8_t>(version);
-    fill_data(op, op.offset, {&then, 1});
-    if (now != then) continue;
-    op.version = static_cast<uint8_t>((version + 1) % versions);
-    return op;
-  }
-  op.version = 0;
-  return op;
-}
-
 }  // namespace
 
 Result<Workload> Workload::make(Bounds bounds) {
@@ -90,7 +75,7 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
 void Workload::find_places(const Tree& tree) {
   seen_.assign(tree.node_limit(), 0);
   places_.clear();
-  places_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, false, 0, 0, 0});
+  places_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, 0, 0, 0});
   find_places_in(tree, 0);
 }
 
@@ -265,6 +250,7 @@ void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
   for (const Place& p : places_) {
     if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && !is_shut(tree, p)) {
       out->push_back({Op::of(OpKind::kFdatasync, p.path)});
+    }
   }
   if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
   const bool busy = bounds_.handles && tree.open_count() != 0;

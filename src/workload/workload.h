@@ -78,7 +78,6 @@ class Workload {
     NodeId parent;
     FileType type;
     bool first;        // no earlier place leads to the same node
-    bool open;         // a file that has a handle
     uint32_t depth;    // names in the path
     uint32_t deepest;  // the same for the deepest place below it
     size_t end;        // the first place that is not below it
@@ -89,21 +88,12 @@ class Workload {
   void find_places(const Tree& tree);
   void find_places_in(const Tree& tree, size_t directory);
   bool has(OpKind kind) const { return bounds_.ops.has(kind); }
-  // Whether a file may be written and synced, and whether its names may change.
-  bool writable(const Place& file) const { return !bounds_.handles || file.open; }
-  bool movable(const Place& place) const { return !bounds_.handles || !place.open; }
 
   void add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out);
   void add_removals(const Tree& tree, std::vector<Candidate>* out);
   void add_renames(const Tree& tree, std::vector<Candidate>* out);
   void add_links(const Tree& tree, std::vector<Candidate>* out);
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
-  void add_truncates(const Tree& tree, std::vector<Candidate>* out);
-  // Calls use(path, data, node) for each file that may be written.
-  template <class Use>
-  void each_writable(const Tree& tree, Use use) const;
-  // Keeps one of the ops from `first` on.
-  void keep_one(const Tree& tree, const FileData& data, size_t first, std::vector<Candidate>* out) const;
   void add_looks(const Tree& tree, std::vector<Candidate>* out);
   void add_truncates(const Tree& tree, std::vector<Candidate>* out);
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);

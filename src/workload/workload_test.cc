@@ -160,8 +160,6 @@ class BruteForce {
     Stat stat;
     const bool there = !op.path.empty() && tree_.lstat(op.path, &stat) == 0;
     const bool link = there && stat.type == FileType::kSymlink;
-    const bool handle = op.kind == OpKind::kOpen || op.kind == OpKind::kClose;
-    if (b_.handles ? breaks_handle_rules(op) : handle) return;
     if (through_symlink(op.path) || (op.kind != OpKind::kSymlink && through_symlink(op.other))) return;
     switch (op.kind) {
       case OpKind::kCreate:
@@ -190,8 +188,6 @@ class BruteForce {
       case OpKind::kAppend:
       case OpKind::kRead:
       case OpKind::kFsync:
-      case OpKind::kOpen:
-      case OpKind::kClose:
         if (link || !first_name(op.path)) return;
         break;
       case OpKind::kFdatasync:
@@ -255,129 +251,6 @@ TEST(WorkloadHandlesTest, GiveWhatBruteForceGivesAndEachOnce) {
 INSTANTIATE_TEST_SUITE_P(Names, WorkloadTest, ::testing::Bool(),
                          [](const auto& names) { return names.param ? "Fixed" : "Canonical"; });
 
-TEST(WorkloadHandleTest, GivesWhatBruteForceGivesAndEachOnce) {
-  Bounds bounds = small();
-  bounds.handles = true;
-  for (uint32_t max_open : {1u, 2u}) {
-    bounds.max_open = max_open;
-    Workload workload = *Workload::make(bounds);
-    const std::vector<Tree> trees = reachable(workload, 800);
-    ASSERT_GE(trees.size(), 800u);
-    uint32_t most = 0;
-    for (const Tree& tree : trees) {
-      ASSERT_EQ(possible(workload, tree), BruteForce(tree, bounds).ops) << listing(tree);
-      most = std::max(most, tree.open_count());
-    }
-    EXPECT_EQ(most, max_open);
-  }
-}
-
-TEST(WorkloadHandleTest, OpenFilesAreWrittenAndClosedOnesAreMoved) {
-  Bounds bounds = small();
-  bounds.ops = OpSet::all() - OpSet(OpKind::kStat, OpKind::kReaddir, OpKind::kRead, OpKind::kSymlink);
-  bounds.handles = true;
-  bounds.write_offsets = {0};
-  Workload workload = *Workload::make(bounds);
-  Tree tree;
-  ASSERT_EQ(tree.mkdir("/b"), 0);
-  ASSERT_EQ(tree.create("/b/a"), 0);
-  EXPECT_EQ(possible(workload, tree),
-            (std::set<std::string>{"create /a", "create /b/b", "link /b/a /a", "link /b/a /b/b", "open /b/a",
-                                   "remount", "rename /b /a", "rename /b/a /a", "rename /b/a /b/b", "sync",
-                                   "unlink /b/a"}));
-  ASSERT_EQ(tree.open("/b/a"), 0);
-  EXPECT_EQ(possible(workload, tree), (std::set<std::string>{"append /b/a 1", "close /b/a", "create /a",
-                                                             "create /b/b", "fdatasync /b/a", "fsync /b/a",
-                                                             "rename /b /a", "sync", "truncate /b/a 1"}));
-}
-
-TEST(WorkloadHandleTest, WithoutHandlesNothingIsOpened) {
-  Bounds bounds = small();
-  bounds.impossible = true;
-  Workload workload = *Workload::make(bounds);
-  std::vector<Candidate> ops;
-  for (const Tree& tree : reachable(workload, 50)) {
-    workload.from(tree, &ops);
-    for (const Candidate& c : ops) {
-      EXPECT_TRUE(c.op.kind != OpKind::kOpen && c.op.kind != OpKind::kClose) << to_text(c.op);
-    }
-  }
-}
-
-// What a file system gets wrong is seldom the plain case: the rare ones must be there.
-TEST(WorkloadCoverageTest, RareCasesAreGenerated) {
-  Bounds bounds = small();
-  bounds.max_files = bounds.max_dirs = 3;
-  bounds.truncate_sizes = {0, 2};
-  bounds.impossible = true;
-  Workload workload = *Workload::make(bounds);
-  Tree tree;
-  for (const char* path : {"/a", "/d", "/d/e", "/g"}) ASSERT_EQ(tree.mkdir(path), 0);
-  for (const char* path : {"/f", "/d/b"}) ASSERT_EQ(tree.create(path), 0);
-  ASSERT_EQ(apply(Op::append(Path("/f"), 1), tree).error, 0);
-  std::vector<Candidate> ops;
-  workload.from(tree, &ops);
-  std::set<std::string> text;
-  for (const Candidate& c : ops) {
-    EXPECT_TRUE(text.insert(to_text(c.op) + " " + errno_text(c.error)).second) << to_text(c.op);
-  }
-  for (const char* line : {
-           "rename /f /d/a 0",        // across directories
-           "rename /f /d/b 0",        // onto a file elsewhere
-           "rename /a /d/e 0",        // onto an empty directory elsewhere
-           "rename /d/e /a 0",        // and up
-           "rename /d /d/a EINVAL",   // into its own subtree
-           "rename /d /d/e EINVAL",   // onto a part of itself
-           "rename /a /d ENOTEMPTY",  // onto a directory in use
-           "truncate /f 0 0",         // shrinks
-           "truncate /f 2 0",         // grows
-           "write /d/b 1 1 0",        // a hole
-           "fsync /f 0",              //
-           "fsync /d 0",              //
-           "fdatasync /f 0",          //
-           "sync 0",                  //
-           "remount 0",               //
-       }) {
-    EXPECT_TRUE(text.contains(line)) << line;
-  }
-}
-
-TEST(WorkloadOneWriteTest, EachFileGetsOneAndIsomorphicTreesCorrespondingOnes) {
-  Bounds bounds;
-  bounds.ops = OpSet(OpKind::kWrite, OpKind::kAppend);
-  bounds.one_write = true;
-  bounds.max_file_size = 16;
-  bounds.write_sizes = {1, 2, 3};
-  bounds.write_offsets = {0, 1, 4, 9};
-  Workload workload = *Workload::make(bounds);
-  std::vector<Candidate> ops, other_ops;
-  std::set<std::string> picks;
-  for (uint32_t size = 0; size < 12; ++size) {
-    Tree one, two;
-    ASSERT_EQ(one.create("/a"), 0);
-    ASSERT_EQ(one.create("/b"), 0);
-    ASSERT_EQ(apply(Op::append(Path("/b"), size), one).error, 0);
-    ASSERT_EQ(two.create("/x"), 0);
-    ASSERT_EQ(apply(Op::append(Path("/x"), size), two).error, 0);
-    ASSERT_EQ(two.create("/y"), 0);
-    ASSERT_EQ(one.shape(), two.shape());
-    workload.from(one, &ops);
-    workload.from(two, &other_ops);
-    ASSERT_EQ(ops.size(), 2u);
-    ASSERT_EQ(other_ops.size(), 2u);
-    EXPECT_EQ(ops[0].op.kind, other_ops[1].op.kind) << "of the empty file";
-    EXPECT_EQ(ops[0].op.offset, other_ops[1].op.offset);
-    EXPECT_EQ(ops[0].op.length, other_ops[1].op.length);
-    EXPECT_EQ(ops[1].op.kind, other_ops[0].op.kind) << "of the other";
-    EXPECT_EQ(ops[1].op.offset, other_ops[0].op.offset);
-    EXPECT_EQ(ops[1].op.length, other_ops[0].op.length);
-    for (const Candidate& c : ops) {
-      picks.insert(std::to_string(c.op.offset) + " " + std::to_string(c.op.length));
-    }
-  }
-  EXPECT_GE(picks.size(), 5u) << "not always the same one";
-}
-
 TEST(WorkloadErrnoTest, PossibleOpsSucceedAndImpossibleOnesFailAndChangeNothing) {
   Bounds bounds = small();
   bounds.impossible = true;
@@ -405,24 +278,6 @@ TEST(WorkloadErrnoTest, PossibleOpsSucceedAndImpossibleOnesFailAndChangeNothing)
   EXPECT_EQ(errors[OpKind::kLink], (E{0, EEXIST, ENOENT, ENOTDIR, EPERM}));
   EXPECT_TRUE(errors[OpKind::kWrite].contains(EISDIR));
   EXPECT_TRUE(errors[OpKind::kReaddir].contains(ENOTDIR));
-}
-
-TEST(WorkloadErrnoTest, HandlesFailAsOnLinuxAndNoSecondOneIsTried) {
-  Bounds bounds = small();
-  bounds.impossible = bounds.handles = true;
-  Workload workload = *Workload::make(bounds);
-  std::vector<Candidate> ops;
-  std::map<OpKind, std::set<int>> errors;
-  for (const Tree& tree : reachable(workload, 100)) {
-    workload.from(tree, &ops);
-    for (const Candidate& c : ops) {
-      Tree after = tree;
-      ASSERT_EQ(apply(c.op, after).error, c.error) << to_text(c.op) << "\n" << listing(tree);
-      errors[c.op.kind].insert(c.error);
-    }
-  }
-  EXPECT_EQ(errors[OpKind::kOpen], (std::set<int>{0, EISDIR, ELOOP, ENOENT, ENOTDIR}));
-  EXPECT_EQ(errors[OpKind::kClose], (std::set<int>{0, EBADF}));
 }
 
 TEST(WorkloadOrderTest, DependsOnTheTreeAndNotOnItsHistory) {
@@ -510,9 +365,6 @@ TEST(WorkloadBoundsTest, SenselessBoundsAreRefused) {
             "max-depth 0 leaves no room for a file; it starts at 1");
   EXPECT_EQ(error([](Bounds& b) { b.max_depth = 24; }),
             "24 names of 1 characters make paths longer than 47 characters");
-  EXPECT_EQ(error([](Bounds& b) { b.handles = true; }), "handles want the ops open and close");
-  EXPECT_EQ(error([](Bounds& b) { b.ops = OpSet::all(), b.handles = true, b.max_open = 0; }),
-            "max-open 0 leaves no file to write to; it starts at 1");
   EXPECT_EQ(error([](Bounds& b) { b.versions = 0; }), "versions 0 is not in 1..255");
   EXPECT_EQ(error([](Bounds& b) { b.max_links = 0; }),
             "max-links 0 leaves no name for a file; it starts at 1");

@@ -1,0 +1,29 @@
+#include "expect/contract.h"
+
+#include <fmt/format.h>
+
+namespace sisyfs {
+
+const char* contract_name(Contract contract) {
+  switch (contract) {
+    case Contract::kAtomic:
+      return "atomic";
+    case Contract::kStructure:
+      return "structure";
+    case Contract::kOrdered:
+      return "ordered";
+    case Contract::kFsync:
+      return "fsync";
+  }
+  return "?";
+}
+
+Result<Contract> parse_contract(std::string_view name) {
+  for (const Contract c : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync, Contract::kStructure}) {
+    if (name == contract_name(c)) return c;
+  }
+  return bad_input(
+      fmt::format("unknown contract '{}'; it is one of atomic, ordered, fsync, structure", name));
+}
+
+}  // namespace sisyfs

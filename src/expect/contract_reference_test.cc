@@ -1,0 +1,414 @@
+// All short histories of two names against a reference that tries everything: every match of files to
+// objects, every time for every entry, every version of every byte. It is slow, and plain enough to be
+// read beside docs/contracts.md. One byte is a data unit here.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "expect/expectation.h"
+#include "tree/tree_text.h"
+
+namespace sisyfs {
+namespace {
+
+enum class Call : uint8_t {
+  kCreateA,
+  kCreateB,
+  kWriteX,
+  kWriteY,
+  kCutA,
+  kUnlinkA,
+  kUnlinkB,
+  kRenameAB,
+  kRenameBA,
+  kLinkAB,
+  kFsyncA,
+  kFsyncB,
+  kFdatasyncA,
+  kFsyncRoot,
+  kSync,
+};
+constexpr uint8_t kCalls = 15;
+const char* const kText[kCalls] = {"create a", "create b", "write x",     "write y",    "cut a",
+                                   "unlink a", "unlink b", "rename a b",  "rename b a", "link a b",
+                                   "fsync a",  "fsync b",  "fdatasync a", "fsync /",    "sync"};
+
+int put(Tree& tree, uint64_t offset, char byte) {
+  return tree.write("/a", offset, std::as_bytes(std::span(&byte, 1)));
+}
+
+int exists(const Tree& tree, const char* path) {
+  Stat stat;
+  return tree.stat(path, &stat);
+}
+
+int apply_call(Call call, Tree& tree) {
+  switch (call) {
+    case Call::kCreateA:
+      return tree.create("/a");
+    case Call::kCreateB:
+      return tree.create("/b");
+    case Call::kWriteX:
+      return put(tree, 1, 'x');
+    case Call::kWriteY:
+      return put(tree, 0, 'y');
+    case Call::kCutA:
+      return tree.truncate("/a", 0);
+    case Call::kUnlinkA:
+      return tree.unlink("/a");
+    case Call::kUnlinkB:
+      return tree.unlink("/b");
+    case Call::kRenameAB:
+      return tree.rename("/a", "/b");
+    case Call::kRenameBA:
+      return tree.rename("/b", "/a");
+    case Call::kLinkAB:
+      return tree.link("/a", "/b");
+    case Call::kFsyncA:
+    case Call::kFdatasyncA:
+      return exists(tree, "/a");
+    case Call::kFsyncB:
+      return exists(tree, "/b");
+    case Call::kFsyncRoot:
+    case Call::kSync:
+      return 0;
+  }
+  return 0;
+}
+
+constexpr uint32_t kNobody = UINT32_MAX;
+
+// Who has the name in the root directory.
+NodeId node_at(const Tree& tree, const std::string& name) {
+  for (const Tree::Entry& e : tree.children(kRootNode)) {
+    if (e.name() == name) return e.node;
+  }
+  return kNoNode;
+}
+uint32_t object_at(const Tree& tree, const std::string& name) {
+  const NodeId id = node_at(tree, name);
+  return id == kNoNode ? kNobody : tree.birth(id);
+}
+const std::string kNames[] = {"a", "b"};
+
+// What a file held at one time; absent if it was not there.
+struct Version {
+  bool there = false;
+  std::string text;
+  char byte(size_t at) const { return at < text.size() ? text[at] : '\0'; }
+};
+Version version_of(const Tree& tree, uint32_t object) {
+  for (const std::string& name : kNames) {
+    if (object_at(tree, name) == object) return {true, tree.node(node_at(tree, name)).data.text()};
+  }
+  return {};
+}
+
+class Reference {
+ public:
+  Reference(Tree start, const ContractRules& rules) : window{std::move(start)}, rules_(rules) {}
+
+  struct Given {
+    Call call;
+    size_t since;
+    uint32_t object;  // kNobody: the root directory
+  };
+  std::vector<Tree> window;
+  std::vector<Given> given;
+
+  void returned(Call call) {
+    const size_t now = window.size() - 1;
+    if (call == Call::kSync) {
+      window = {window.back()};
+      given.clear();
+    }
+    if (call == Call::kFsyncA || call == Call::kFdatasyncA)
+      given.push_back({call, now, object_at(window[now], "a")});
+    if (call == Call::kFsyncB) given.push_back({call, now, object_at(window[now], "b")});
+    if (call == Call::kFsyncRoot) given.push_back({call, now, kNobody});
+  }
+
+  bool atomic(const Tree& got) const { return std::find(window.begin(), window.end(), got) != window.end(); }
+
+  bool ordered(const Tree& got) const {
+    for (const Tree& tree : window) {
+      bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
+      for (const std::string& name : kNames) {
+        const NodeId mine = node_at(tree, name);
+        const NodeId theirs = node_at(got, name);
+        same = same && (mine == kNoNode) == (theirs == kNoNode);
+        if (!same || mine == kNoNode) continue;
+        same = tree.node(mine).links == got.node(theirs).links &&
+               tree.node(mine).data.size() == got.node(theirs).data.size() &&
+               bytes_known(tree.birth(mine), got.node(theirs).data.text(), false);
+      }
+      if (same) return true;
+    }
+    return false;
+  }
+
+  bool fsync(const Tree& got) const {
+    const NodeId a = node_at(got, "a");
+    const NodeId b = node_at(got, "b");
+    for (uint32_t x : a == kNoNode ? std::vector<uint32_t>{kNobody} : objects()) {
+      for (uint32_t y : b == kNoNode ? std::vector<uint32_t>{kNobody} : objects()) {
+        if (a != kNoNode && b != kNoNode && (a == b) != (x == y)) continue;
+        if (holds(got, a, x) && holds(got, b, y) && present(x, y) && timed(x, y)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::vector<uint32_t> objects() const {
+    std::vector<uint32_t> out;
+    for (const Tree& tree : window) {
+      for (const std::string& name : kNames) {
+        if (object_at(tree, name) != kNobody) out.push_back(object_at(tree, name));
+      }
+    }
+    return out;
+  }
+
+  bool is_fsync(const Given& g, uint32_t object) const {
+    return g.object == object && (g.call == Call::kFsyncA || g.call == Call::kFsyncB);
+  }
+
+  bool bytes_known(uint32_t object, const std::string& text, bool promises) const {
+    for (size_t at = 0; at < text.size(); ++at) {
+      bool known = false;
+      for (size_t i = 0; i < window.size(); ++i) {
+        const Version v = version_of(window[i], object);
+        bool fits = v.there && v.byte(at) == text[at];
+        for (const Given& g : given) {
+          if (!promises || i >= g.since) continue;
+          if (is_fsync(g, object)) fits = false;
+          if (g.call != Call::kFdatasyncA || g.object != object) continue;
+          const Version then = version_of(window[g.since], object);
+          if (at < then.text.size() && then.byte(at) != v.byte(at)) fits = false;
+        }
+        known = known || fits;
+      }
+      if (!known) return false;
+    }
+    return true;
+  }
+
+  bool holds(const Tree& got, NodeId node, uint32_t object) const {
+    if (node == kNoNode) return true;
+    if (got.node(node).links != got.node(node).names) return false;
+    const std::string text = got.node(node).data.text();
+    bool size_known = false;
+    for (size_t i = 0; i < window.size(); ++i) {
+      const Version v = version_of(window[i], object);
+      bool fits = v.there && v.text.size() == text.size();
+      for (const Given& g : given) {
+        if (i >= g.since) continue;
+        if (is_fsync(g, object)) fits = false;
+        if (g.call == Call::kFdatasyncA && g.object == object &&
+            version_of(window[g.since], object).text.size() > text.size())
+          fits = false;
+      }
+      size_known = size_known || fits;
+    }
+    return size_known && bytes_known(object, text, true);
+  }
+
+  // From where on the name of the object is promised.
+  size_t named_since(uint32_t object) const {
+    size_t since = 0;
+    for (const Given& g : given) {
+      if (rules_.fsync_names && is_fsync(g, object)) since = std::max(since, g.since);
+    }
+    return since;
+  }
+
+  bool present(uint32_t x, uint32_t y) const {
+    for (const uint32_t object : objects()) {
+      bool always = true;
+      for (size_t i = named_since(object); i < window.size(); ++i)
+        always = always && version_of(window[i], object).there;
+      if (always && object != x && object != y) return false;
+    }
+    return true;
+  }
+
+  bool entry_fits(const std::string& name, uint32_t object, size_t time) const {
+    if (object_at(window[time], name) != object) return false;
+    if (object != kNobody && time < named_since(object)) return false;
+    for (const Given& g : given) {
+      if (g.call == Call::kFsyncRoot && time < g.since) return false;
+    }
+    return true;
+  }
+
+  bool timed(uint32_t x, uint32_t y) const {
+    for (size_t ta = 0; ta < window.size(); ++ta) {
+      for (size_t tb = 0; tb < window.size(); ++tb) {
+        if (!entry_fits("a", x, ta) || !entry_fits("b", y, tb)) continue;
+        bool whole = true;
+        for (size_t i = 0; i + 1 < window.size(); ++i)
+          whole = whole && rename_whole("a", ta, "b", tb, i) && rename_whole("b", tb, "a", ta, i);
+        if (whole) return true;
+      }
+    }
+    return false;
+  }
+
+  bool rename_whole(const std::string& from, size_t from_time, const std::string& to, size_t to_time,
+                    size_t i) const {
+    const uint32_t moved = object_at(window[i], from);
+    const bool renamed = moved != kNobody && object_at(window[i + 1], to) == moved &&
+                         object_at(window[i], to) != moved && object_at(window[i + 1], from) != moved;
+    if (!renamed) return true;
+    const bool old_stays = from_time <= i;
+    const bool new_there = to_time > i;
+    if (!old_stays && !new_there) return false;
+    return !(old_stays && new_there) || rules_.rename_both;
+  }
+
+  ContractRules rules_;
+};
+
+Tree start() {
+  Tree tree;
+  EXPECT_EQ(tree.create("/a"), 0);
+  const char x = 'x';
+  EXPECT_EQ(tree.write("/a", 0, std::as_bytes(std::span(&x, 1))), 0);
+  return tree;
+}
+
+std::vector<Tree> candidates() {
+  std::vector<std::string> texts = {""};
+  const char bytes[] = {'\0', 'x', 'y'};
+  for (char c : bytes) texts.push_back(std::string(1, c));
+  for (char c : bytes) {
+    for (char d : bytes) texts.push_back(std::string{c, d});
+  }
+  const auto make = [](Tree& tree, const char* path, const std::string& text) {
+    EXPECT_EQ(tree.create(path), 0);
+    EXPECT_EQ(tree.write(path, 0, std::as_bytes(std::span(text))), 0);
+  };
+  std::vector<Tree> out;
+  for (size_t a = 0; a <= texts.size(); ++a) {
+    for (size_t b = 0; b <= texts.size() + 1; ++b) {
+      Tree tree;
+      if (a < texts.size()) make(tree, "/a", texts[a]);
+      if (b < texts.size()) make(tree, "/b", texts[b]);
+      if (b == texts.size() + 1 && tree.link("/a", "/b") != 0) continue;
+      out.push_back(tree);
+    }
+  }
+  // Right in all but a link count that no name accounts for.
+  Tree odd = start();
+  EXPECT_EQ(odd.set_links("/a", 2), 0);
+  out.push_back(odd);
+  return out;
+}
+
+struct Run {
+  Expectation e;
+  Reference reference;
+  std::string text;
+};
+
+class Walk {
+ public:
+  Walk(Contract contract, const ContractRules& rules) : contract_(contract), rules_(rules) {}
+
+  void all(size_t depth) {
+    walk({Expectation(contract_, start(), rules_), Reference(start_of_, rules_), ""}, depth);
+  }
+  size_t checked = 0, allowed = 0;
+
+ private:
+  void walk(const Run& from, size_t depth) {
+    if (depth == 0 || testing::Test::HasFailure()) return;
+    std::vector<Digest> next;
+    for (uint8_t c = 0; c < kCalls; ++c) {
+      Run run = from;
+      Tree tree = run.e.now();
+      if (apply_call(Call{c}, tree) != 0) continue;
+      run.text += std::string(run.text.empty() ? "" : "; ") + kText[c];
+      const bool changes = !(tree == run.e.now());
+      run.e.begin_op(tree);
+      if (changes) run.reference.window.push_back(tree);
+      compare(run, " (in flight)");
+      run.e.end_op(0);
+      run.reference.returned(Call{c});
+      promise(run.e, Call{c});
+      compare(run, "");
+      next.push_back(run.e.digest());
+      walk(run, depth - 1);
+    }
+    const auto [known, fresh] = futures_.emplace(from.e.digest(), next);
+    EXPECT_TRUE(fresh || known->second == next) << "equal digests part again: " << from.text;
+  }
+
+  static void promise(Expectation& e, Call call) {
+    if (call == Call::kSync) e.promise_all();
+    if (call == Call::kFsyncA) e.promise_file("/a");
+    if (call == Call::kFsyncB) e.promise_file("/b");
+    if (call == Call::kFdatasyncA) e.promise_data("/a");
+    if (call == Call::kFsyncRoot) e.promise_dir("/");
+  }
+
+  bool right(const Run& run, const Tree& tree) const {
+    switch (contract_) {
+      case Contract::kAtomic:
+        return run.reference.atomic(tree);
+      case Contract::kOrdered:
+        return run.reference.ordered(tree);
+      case Contract::kFsync:
+        return run.reference.fsync(tree);
+      case Contract::kStructure:
+        return true;
+    }
+    return false;
+  }
+
+  void compare(const Run& run, const char* when) {
+    std::vector<bool> answers;
+    for (const Tree& tree : candidates_) {
+      const bool got = run.e.crash_allowed(tree);
+      answers.push_back(got);
+      ++checked;
+      allowed += got;
+      if (got == right(run, tree)) continue;
+      ADD_FAILURE() << contract_name(contract_) << ": " << run.text << when << ": allowed " << got << "\n"
+                    << listing(tree) << run.e.why_not(tree);
+      return;
+    }
+    // Expectations that the explorer takes for one must allow the same.
+    const auto [known, fresh] = by_digest_.emplace(run.e.digest(), answers);
+    EXPECT_TRUE(fresh || known->second == answers) << "equal digests: " << run.text << when;
+  }
+
+  Contract contract_;
+  ContractRules rules_;
+  Tree start_of_ = start();
+  std::vector<Tree> candidates_ = candidates();
+  std::map<Digest, std::vector<bool>> by_digest_;
+  std::map<Digest, std::vector<Digest>> futures_;  // what each call leads to from there
+};
+
+void check(Contract contract, bool fsync_names, bool rename_both, size_t depth) {
+  Walk walk(contract, {.data_unit = 1, .fsync_names = fsync_names, .rename_both = rename_both});
+  walk.all(depth);
+  EXPECT_GT(walk.allowed, 0u);
+  EXPECT_EQ(walk.allowed == walk.checked, contract == Contract::kStructure);
+  testing::Test::RecordProperty("checked", std::to_string(walk.checked));
+}
+
+TEST(ContractReferenceTest, AtomicAgreesWithTheReference) { check(Contract::kAtomic, false, false, 3); }
+TEST(ContractReferenceTest, StructureAllowsEverything) { check(Contract::kStructure, false, false, 2); }
+TEST(ContractReferenceTest, OrderedAgreesWithTheReference) { check(Contract::kOrdered, false, false, 3); }
+TEST(ContractReferenceTest, FsyncAgreesWithTheReference) { check(Contract::kFsync, false, false, 3); }
+TEST(ContractReferenceTest, FsyncWithNamesAgrees) { check(Contract::kFsync, true, false, 3); }
+TEST(ContractReferenceTest, FsyncWithBothNamesOfARenameAgrees) { check(Contract::kFsync, false, true, 3); }
+TEST(ContractReferenceTest, FsyncWithAllRulesAgrees) { check(Contract::kFsync, true, true, 3); }
+
+}  // namespace
+}  // namespace sisyfs

@@ -1,0 +1,139 @@
+#include "expect/entry_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sisyfs {
+namespace {
+
+// Where a name is: the directory that holds it, and the name.
+using Place = std::pair<ObjectId, std::string_view>;
+
+std::vector<Place> places_of(const Tree& tree, NodeId object) {
+  std::vector<Place> out;
+  for (uint32_t id = 0; id < tree.node_limit(); ++id) {
+    if (!tree.has_node(NodeId{id})) continue;
+    for (const Tree::Entry& e : tree.children(NodeId{id})) {
+      if (e.node == object) out.emplace_back(tree.birth(NodeId{id}), e.name());
+    }
+  }
+  return out;
+}
+
+bool has(const std::vector<Place>& places, const Place& place) {
+  return std::find(places.begin(), places.end(), place) != places.end();
+}
+
+}  // namespace
+
+EntryTimes::Entry* EntryTimes::find(ObjectId directory, std::string_view name) {
+  const auto at = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.directory == directory && e.name == name; });
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+void EntryTimes::add_directory(ObjectId directory) {
+  for (size_t i = 0; i < history_.size(); ++i) {
+    const Tree::Node* node = object_in(history_[i], directory);
+    if (!node) continue;
+    for (const Tree::Entry& e : history_[i].children(*node)) {
+      if (!find(directory, e.name())) entries_.push_back({directory, e.name(), kNoObject, {}, 0, false});
+    }
+  }
+}
+
+void EntryTimes::occupy(ObjectId directory, std::string_view name, ObjectId occupant) {
+  Entry* entry = find(directory, name);
+  SISYFS_ASSERT(entry, "an object is matched by names that its directory had");
+  entry->occupant = occupant;
+}
+
+const EntryTimes::Entry* EntryTimes::settle() {
+  for (Entry& entry : entries_) {
+    size_t since = history_.since(PromiseKind::kEntries, entry.directory);
+    if (entry.occupant != kNoObject)
+      since = std::max(since, history_.since(PromiseKind::kName, entry.occupant));
+    entry.times.assign(history_.size(), false);
+    for (size_t i = since; i < history_.size(); ++i) {
+      const Tree::Node* node = object_in(history_[i], entry.directory);
+      entry.times[i] = node && entry_of(history_[i], *node, entry.name) == entry.occupant;
+    }
+    if (!move_back(entry, history_.last())) return &entry;
+  }
+  find_renames();
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Rename& r : renames_) {
+      // A new entry that is not there yet keeps the old one; and an old one that is still there keeps the
+      // new one away, unless both may stay.
+      Entry* late = nullptr;
+      if (r.to->time <= r.step && r.from->time > r.step) late = r.from;
+      if (r.from->time <= r.step && r.to->time > r.step && !rules_.rename_both) late = r.to;
+      if (!late) continue;
+      if (!move_back(*late, r.step)) {
+        late->renamed = true;
+        return late;
+      }
+      moved = true;
+    }
+  }
+  return nullptr;
+}
+
+bool EntryTimes::move_back(Entry& entry, size_t limit) {
+  for (size_t i = limit + 1; i-- > 0;) {
+    if (!entry.times[i]) continue;
+    entry.time = i;
+    return true;
+  }
+  return false;
+}
+
+void EntryTimes::find_renames() {
+  renames_.clear();
+  for (size_t step = 0; step + 1 < history_.size(); ++step) {
+    const Tree& tree = history_[step];
+    for (uint32_t id = 0; id < tree.node_limit(); ++id) {
+      if (tree.has_node(NodeId{id})) find_renames(step, tree.birth(NodeId{id}));
+    }
+  }
+}
+
+void EntryTimes::find_renames(size_t step, ObjectId object) {
+  const NodeId next = find_object(history_[step + 1], object);
+  if (next == kNoNode) return;
+  const std::vector<Place> before = places_of(history_[step], find_object(history_[step], object));
+  const std::vector<Place> after = places_of(history_[step + 1], next);
+  // One call that takes a name from an object and gives it another one is a rename.
+  for (const Place& from : before) {
+    if (has(after, from)) continue;
+    for (const Place& to : after) {
+      if (has(before, to)) continue;
+      Entry* old_entry = find(from.first, from.second);
+      Entry* new_entry = find(to.first, to.second);
+      // An entry of a directory that did not come back says nothing.
+      if (old_entry && new_entry) renames_.push_back({step, old_entry, new_entry});
+    }
+  }
+}
+
+std::string EntryTimes::complaint(const Entry& entry) const {
+  std::string path;
+  for (size_t i = history_.size(); i-- > 0 && path.empty();) path = path_of(history_[i], entry.directory);
+  path = (path == "/" ? "" : path) + "/" + std::string(entry.name);
+  if (entry.renamed && entry.occupant == kNoObject)
+    return fmt::format("{}: is gone, although the rename of it did not happen", path);
+  if (entry.renamed) return fmt::format("{}: is there, and so is its other name of a rename", path);
+  const size_t entries = history_.since(PromiseKind::kEntries, entry.directory);
+  if (entry.occupant != kNoObject) {
+    const bool by_dir = entries >= history_.since(PromiseKind::kName, entry.occupant);
+    return fmt::format("{}: came back under a name that it no longer had when fsync of {} returned", path,
+                       by_dir ? "its directory" : "it");
+  }
+  if (entries == 0) return fmt::format("{}: the name was in use all the time and is gone", path);
+  return fmt::format("{}: was promised by fsync of its directory and is gone", path);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,219 @@
+#include "expect/fsync.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "expect/entry_times.h"
+#include "expect/units.h"
+
+namespace sisyfs {
+namespace {
+
+class Matcher {
+ public:
+  Matcher(const History& history, const ContractRules& rules, const Tree& recovered, std::string* why)
+      : history_(history), rules_(rules), recovered_(recovered), why_(why) {}
+
+  bool allowed() {
+    collect(kRootNode, "");
+    // Directories first, each after its parent: names are told by the directories that hold them.
+    std::stable_partition(found_.begin(), found_.end(), [this](const Found& f) { return is_directory(f); });
+    object_of_.assign(recovered_.node_limit(), kNoObject);
+    object_of_[0] = kRootObject;
+    return links_agree() && match(0);
+  }
+
+ private:
+  struct Name {
+    NodeId directory;
+    std::string_view name;
+  };
+  struct Found {
+    NodeId node;
+    std::string path;  // the first
+    std::vector<Name> names;
+  };
+
+  bool is_directory(const Found& f) const { return recovered_.node(f.node).type == FileType::kDirectory; }
+
+  // The first reason is kept: it comes from the match that is tried first, the latest objects.
+  template <class... Args>
+  bool fail(fmt::format_string<Args...> format, Args&&... args) {
+    if (why_ && why_->empty()) *why_ = fmt::format(format, std::forward<Args>(args)...);
+    return false;
+  }
+
+  void collect(NodeId directory, const std::string& path) {
+    for (const Tree::Entry& e : recovered_.children(directory)) {
+      const auto known =
+          std::find_if(found_.begin(), found_.end(), [&](const Found& f) { return f.node == e.node; });
+      if (known != found_.end()) {
+        known->names.push_back({directory, e.name()});
+        continue;
+      }
+      const std::string below = path + "/" + std::string(e.name());
+      found_.push_back({e.node, below, {{directory, e.name()}}});
+      collect(e.node, below);
+    }
+  }
+
+  // Nobody else would see a link count that no name accounts for.
+  bool links_agree() {
+    for (const Found& f : found_) {
+      const Tree::Node& node = recovered_.node(f.node);
+      if (const uint32_t links = links_of(node); node.links != links)
+        return fail("{}: the link count is {}, its names make {}", f.path, node.links, links);
+    }
+    const Tree::Node& root = recovered_.node(kRootNode);
+    return root.links == links_of(root) ||
+           fail("/: the link count is {}, its names make {}", root.links, links_of(root));
+  }
+
+  uint32_t links_of(const Tree::Node& node) const {
+    if (node.type != FileType::kDirectory) return node.names;
+    uint32_t links = 2;
+    for (const Tree::Entry& e : recovered_.children(node)) {
+      if (recovered_.node(e.node).type == FileType::kDirectory) ++links;
+    }
+    return links;
+  }
+
+  bool had_name(ObjectId object, const Name& name) const {
+    const ObjectId directory = object_of_[static_cast<uint32_t>(name.directory)];
+    for (size_t i = 0; i < history_.size(); ++i) {
+      const Tree::Node* node = object_in(history_[i], directory);
+      if (node && entry_of(history_[i], *node, name.name) == object) return true;
+    }
+    return false;
+  }
+
+  // The objects that had all these names, not always at one time, the latest first.
+  std::vector<ObjectId> candidates(const Found& f) const {
+    std::vector<ObjectId> out;
+    const ObjectId directory = object_of_[static_cast<uint32_t>(f.names[0].directory)];
+    for (size_t i = history_.size(); i-- > 0;) {
+      const Tree::Node* node = object_in(history_[i], directory);
+      const ObjectId object = node ? entry_of(history_[i], *node, f.names[0].name) : kNoObject;
+      if (object == kNoObject || std::find(out.begin(), out.end(), object) != out.end()) continue;
+      if (std::all_of(f.names.begin(), f.names.end(), [&](const Name& n) { return had_name(object, n); }))
+        out.push_back(object);
+    }
+    return out;
+  }
+
+  bool match(size_t at) {
+    if (at == found_.size()) return times_agree() && nothing_lost();
+    const Found& f = found_[at];
+    const std::vector<ObjectId> objects = candidates(f);
+    if (objects.empty()) return fail("{}: nothing had this name in the window", f.path);
+    for (const ObjectId object : objects) {
+      if (std::find(object_of_.begin(), object_of_.end(), object) != object_of_.end()) {
+        fail("{}: came back as a second copy of another file", f.path);
+        continue;
+      }
+      if (!content_allowed(f, object)) continue;
+      object_of_[static_cast<uint32_t>(f.node)] = object;
+      if (match(at + 1)) return true;
+      object_of_[static_cast<uint32_t>(f.node)] = kNoObject;
+    }
+    return false;
+  }
+
+  const Tree::Node& newest(ObjectId object) const {
+    for (size_t i = history_.size(); i-- > 0;) {
+      if (const Tree::Node* node = object_in(history_[i], object)) return *node;
+    }
+    SISYFS_ASSERT(false, "an object of the window is in one of its trees");
+  }
+
+  bool content_allowed(const Found& f, ObjectId object) {
+    const Tree::Node& got = recovered_.node(f.node);
+    const Tree::Node& known = newest(object);
+    if (got.type != known.type) return fail("{}: came back as another type of file", f.path);
+    if (got.type == FileType::kDirectory) return true;
+    if (got.type == FileType::kSymlink)
+      return got.data == known.data || fail("{}: leads to another target than it was given", f.path);
+    if (!size_allowed(history_, object, got.data.size())) return wrong_size(f, object, got.data.size());
+    const auto wrong = first_wrong_unit(history_, object, got.data, rules_.data_unit);
+    if (!wrong) return true;
+    const uint64_t end = std::min<uint64_t>(*wrong + rules_.data_unit, got.data.size());
+    History without = history_;
+    without.promises = {};
+    if (!first_wrong_unit(without, object, got.data, rules_.data_unit))
+      return fail("bytes {}..{} of {} are older than what was promised by {}", *wrong, end - 1, f.path,
+                  promiser(object));
+    return fail("bytes {}..{} of {} were never written there", *wrong, end - 1, f.path);
+  }
+
+  const char* promiser(ObjectId object) const {
+    const bool data = std::any_of(history_.promises.begin(), history_.promises.end(), [&](const Promise& p) {
+      return p.object == object && p.kind == PromiseKind::kData;
+    });
+    return data && history_.since(PromiseKind::kContent, object) == 0 ? "fdatasync" : "fsync";
+  }
+
+  bool wrong_size(const Found& f, ObjectId object, uint64_t size) {
+    const size_t since =
+        std::max(history_.since(PromiseKind::kContent, object), history_.since(PromiseKind::kData, object));
+    if (since == 0) return fail("{}: came back with {} bytes, a size it never had", f.path, size);
+    return fail("{}: {} bytes were promised by {}, it came back with {}", f.path,
+                object_in(history_[since], object)->data.size(), promiser(object), size);
+  }
+
+  bool times_agree() {
+    EntryTimes times(history_, rules_);
+    for (uint32_t id = 0; id < object_of_.size(); ++id) {
+      if (object_of_[id] == kNoObject) continue;
+      const Tree::Node& node = recovered_.node(NodeId{id});
+      if (node.type == FileType::kDirectory) times.add_directory(object_of_[id]);
+    }
+    for (const Found& f : found_) {
+      for (const Name& n : f.names) {
+        times.occupy(object_of_[static_cast<uint32_t>(n.directory)], n.name,
+                     object_of_[static_cast<uint32_t>(f.node)]);
+      }
+    }
+    const EntryTimes::Entry* wrong = times.settle();
+    if (!wrong) return true;
+    if (!why_ || !why_->empty()) return false;
+    return fail("{}", times.complaint(*wrong));
+  }
+
+  bool nothing_lost() {
+    const Tree& last = history_[history_.last()];
+    for (uint32_t id = 0; id < last.node_limit(); ++id) {
+      if (!last.has_node(NodeId{id})) continue;
+      const ObjectId object = last.birth(NodeId{id});
+      if (std::find(object_of_.begin(), object_of_.end(), object) != object_of_.end()) continue;
+      const size_t since = history_.since(PromiseKind::kName, object);
+      if (!object_in(history_[since], object)) continue;
+      if (!why_) return false;
+      const std::string path = path_of(last, object);
+      if (since == 0) return fail("{}: was there all the time and is gone", path);
+      if (last.node(NodeId{id}).type != FileType::kFile)
+        return fail("{}: was promised by fsync and is gone", path);
+      return fail("{}: {} bytes were promised by fsync, the file is gone", path,
+                  object_in(history_[since], object)->data.size());
+    }
+    return true;
+  }
+
+  const History& history_;
+  const ContractRules& rules_;
+  const Tree& recovered_;
+  std::string* why_;
+  std::vector<Found> found_;         // without the root
+  std::vector<ObjectId> object_of_;  // by node of recovered_
+};
+
+}  // namespace
+
+bool fsync_allows(const History& history, const ContractRules& rules, const Tree& recovered,
+                  std::string* why) {
+  return Matcher(history, rules, recovered, why).allowed();
+}
+
+}  // namespace sisyfs

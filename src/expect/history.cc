@@ -1,0 +1,70 @@
+#include "expect/history.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sisyfs {
+
+size_t History::since(PromiseKind kind, ObjectId object) const {
+  size_t since = 0;
+  for (const Promise& p : promises) {
+    if (p.kind == kind && p.object == object) since = std::max(since, p.since);
+  }
+  return since;
+}
+
+NodeId find_object(const Tree& tree, ObjectId object) {
+  return tree.born(object);
+}
+
+const Tree::Node* object_in(const Tree& tree, ObjectId object) {
+  const NodeId id = find_object(tree, object);
+  return id == kNoNode ? nullptr : &tree.node(id);
+}
+
+ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_view name) {
+  for (const Tree::Entry& e : tree.children(directory)) {
+    if (e.name() == name) return tree.birth(e.node);
+  }
+  return kNoObject;
+}
+
+namespace {
+
+bool find_path(const Tree& tree, NodeId at, ObjectId object, std::string& path) {
+  for (const Tree::Entry& e : tree.children(at)) {
+    const size_t length = path.size();
+    (path += "/") += e.name();
+    if (tree.birth(e.node) == object || find_path(tree, e.node, object, path)) return true;
+    path.resize(length);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string path_of(const Tree& tree, ObjectId object) {
+  if (object == kRootObject) return "/";
+  std::string path;
+  find_path(tree, kRootNode, object, path);
+  return path;
+}
+
+Digest descent(const Tree& previous, const Tree& next) {
+  Digest sum;
+  for (uint32_t id = 0; id < next.node_limit(); ++id) {
+    if (!next.has_node(NodeId{id})) continue;
+    const Tree::Node& node = next.node(NodeId{id});
+    // An object mostly keeps its slot; only then the search is saved, the answer is the same.
+    NodeId before = NodeId{id};
+    if (!previous.has_node(before) || previous.birth(before) != next.birth(NodeId{id}))
+      before = find_object(previous, next.birth(NodeId{id}));
+    const Digest places = before == kNoNode ? Digest{} : previous.node(before).places;
+    if (places == node.places) continue;
+    const Digest pair[] = {node.places, places};
+    sum += digest_of(pair, sizeof pair);
+  }
+  return sum;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,86 @@
+#include "expect/units.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace sisyfs {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// The bytes of a unit, with zeros beyond the end.
+void read_unit(const FileData& data, uint64_t offset, Bytes& out) {
+  const size_t count = data.read(offset, out);
+  std::fill(out.begin() + static_cast<ptrdiff_t>(count), out.end(), std::byte{0});
+}
+
+bool same_start(const Bytes& a, const Bytes& b, uint64_t count) {
+  return std::memcmp(a.data(), b.data(), std::min<uint64_t>(count, a.size())) == 0;
+}
+
+// Whether the promises let version i of a unit come back. fdatasync binds no more than the bytes that were
+// there: an older version is as good if it has the same ones.
+bool unit_left(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
+  for (const Promise& p : history.promises) {
+    if (p.object != object || i >= p.since) continue;
+    if (p.kind == PromiseKind::kContent) return false;
+    if (p.kind != PromiseKind::kData) continue;
+    const FileData& promised = object_in(history[p.since], object)->data;
+    if (promised.size() <= offset) continue;
+    Bytes bytes(version.size());
+    read_unit(promised, offset, bytes);
+    if (!same_start(bytes, version, promised.size() - offset)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object, const FileData& data,
+                                         uint32_t unit) {
+  // The newest version is good for every unit. What differs from it must be an older one; it is then
+  // copied over, so that the next difference is found without a look at what a sparse file does not have.
+  FileData newest;
+  for (size_t i = history.size(); i-- > 0;) {
+    if (const Tree::Node* node = object_in(history[i], object)) {
+      newest = node->data;
+      break;
+    }
+  }
+  newest.resize(data.size());
+  Bytes got(unit), version(unit);
+  for (uint64_t at = data.first_difference(newest); at < data.size(); at = data.first_difference(newest)) {
+    const uint64_t offset = at / unit * unit;
+    const uint64_t length = std::min<uint64_t>(unit, data.size() - offset);
+    read_unit(data, offset, got);
+    bool found = false;
+    for (size_t i = 0; i < history.size() && !found; ++i) {
+      const Tree::Node* node = object_in(history[i], object);
+      if (!node) continue;
+      read_unit(node->data, offset, version);
+      found = same_start(got, version, length) && unit_left(history, object, i, offset, version);
+    }
+    if (!found) return offset;
+    newest.write(offset, std::span(got).first(length));
+  }
+  return std::nullopt;
+}
+
+bool size_allowed(const History& history, ObjectId object, uint64_t size) {
+  for (size_t i = 0; i < history.size(); ++i) {
+    const Tree::Node* node = object_in(history[i], object);
+    if (!node || node->data.size() != size) continue;
+    // fdatasync promises the size that is needed to read the data: a larger one does as well.
+    const bool left = std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
+      if (p.object != object || i >= p.since) return false;
+      if (p.kind == PromiseKind::kContent) return true;
+      return p.kind == PromiseKind::kData && object_in(history[p.since], object)->data.size() > size;
+    });
+    if (left) return true;
+  }
+  return false;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,138 @@
+// The table of docs/contracts.md, row by row: what the document tells users is what the checker does.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expect/expectation.h"
+#include "tree/tree_text.h"
+#include "workload/op.h"
+
+namespace sisyfs {
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const size_t from = text.find_first_not_of(' ');
+  if (from == std::string_view::npos) return "";
+  return std::string(text.substr(from, text.find_last_not_of(' ') - from + 1));
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in{std::string(text)};
+  for (std::string part; std::getline(in, part, at);) parts.push_back(trimmed(part));
+  return parts;
+}
+
+// What stands between backticks.
+std::vector<std::string> in_backticks(std::string_view cell) {
+  std::vector<std::string> out;
+  const std::vector<std::string> parts = split(cell, '`');
+  for (size_t i = 1; i < parts.size(); i += 2) out.push_back(parts[i]);
+  return out;
+}
+
+struct Row {
+  size_t line = 0;
+  std::vector<std::string> contracts, rules;
+  std::string history;
+  std::vector<std::string> allowed, forbidden;
+};
+
+std::vector<Row> table() {
+  std::ifstream in(std::string(SISYFS_SOURCE_DIR) + "/docs/contracts.md");
+  std::vector<Row> rows;
+  bool inside = false;
+  size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.starts_with("| contract | rules |")) {
+      inside = true;
+    } else if (inside && line.starts_with("| ") && !line.starts_with("| ---")) {
+      const std::vector<std::string> cells = split(line, '|');
+      if (cells.size() != 6 || in_backticks(cells[3]).size() != 1) {
+        ADD_FAILURE() << "docs/contracts.md:" << number << ": malformed row";
+        continue;
+      }
+      rows.push_back({number, split(cells[1], ','), split(cells[2], ','), in_backticks(cells[3])[0],
+                      in_backticks(cells[4]), in_backticks(cells[5])});
+    } else if (inside && !line.starts_with("|")) {
+      inside = false;
+    }
+  }
+  return rows;
+}
+
+ContractRules rules_of(const Row& row) {
+  ContractRules rules;
+  for (const std::string& word : row.rules) {
+    if (word == "fsync_names") {
+      rules.fsync_names = true;
+    } else if (word == "rename_both") {
+      rules.rename_both = true;
+    } else if (word.starts_with("unit ")) {
+      rules.data_unit = static_cast<uint32_t>(std::stoul(word.substr(5)));
+    } else {
+      EXPECT_EQ(word, "") << "docs/contracts.md:" << row.line << ": unknown rule";
+    }
+  }
+  return rules;
+}
+
+Op op_of(const std::string& text) {
+  const Result<Op> op = parse_op(text);
+  EXPECT_TRUE(op) << text << ": " << (op ? "" : op.error().message);
+  return op ? *op : Op{};
+}
+
+Tree tree_of(const std::string& calls) {
+  Tree tree;
+  if (calls == "nothing") return tree;
+  for (const std::string& call : split(calls, ';')) EXPECT_EQ(apply(op_of(call), tree).error, 0) << calls;
+  return tree;
+}
+
+Expectation after(Contract contract, const Row& row) {
+  Expectation e(contract, Tree(), rules_of(row));
+  for (const std::string& call : split(row.history, ';')) {
+    const bool in_flight = call.starts_with("(");
+    const Op op = op_of(in_flight ? call.substr(1, call.size() - 2) : call);
+    Tree tree = e.now();
+    EXPECT_EQ(apply(op, tree).error, 0) << row.history;
+    e.begin_op(tree);
+    if (in_flight) break;
+    e.end_op(0);
+    if (op.kind == OpKind::kSync || op.kind == OpKind::kRemount) e.promise_all();
+    if (op.kind == OpKind::kFsync) e.promise_file(op.path);
+    if (op.kind == OpKind::kFdatasync) e.promise_data(op.path);
+  }
+  return e;
+}
+
+TEST(ContractTableTest, EveryRowOfTheDocumentHolds) {
+  const std::vector<Row> rows = table();
+  ASSERT_GE(rows.size(), 20u);
+  for (const Row& row : rows) {
+    for (const std::string& name : row.contracts) {
+      SCOPED_TRACE("docs/contracts.md:" + std::to_string(row.line) + ": " + name + ": " + row.history);
+      const Result<Contract> contract = parse_contract(name);
+      ASSERT_TRUE(contract);
+      const Expectation e = after(*contract, row);
+      EXPECT_FALSE(row.allowed.empty());
+      for (const std::string& outcome : row.allowed) {
+        EXPECT_EQ(e.why_not(tree_of(outcome)), "") << outcome;
+        EXPECT_TRUE(e.crash_allowed(tree_of(outcome))) << outcome;
+      }
+      for (const std::string& outcome : row.forbidden) {
+        EXPECT_FALSE(e.crash_allowed(tree_of(outcome))) << outcome;
+        EXPECT_NE(e.why_not(tree_of(outcome)), "") << outcome;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sisyfs
