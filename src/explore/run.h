@@ -13,6 +13,7 @@
 
 #include "explore/breadth_first.h"
 #include "explore/depth_first.h"
+#include "explore/generations.h"
 #include "explore/trace_finder.h"
 
 namespace sisyfs {
@@ -25,6 +26,24 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
 
 // The verdict that the numbers allow.
 void pronounce(const SearchOptions& options, SearchResult& result);
+
+// Runs work(worker) on all workers, and oversees them. Gives the seconds until the last one was done.
+template <class Work>
+double run_team(Team& team, Work work, const std::function<size_t()>& memory, const ProgressFn& show) {
+  std::atomic<unsigned> running{team.size()};
+  double seconds = 0;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::jthread> threads;
+  for (unsigned worker = 0; worker < team.size(); ++worker)
+    threads.emplace_back([&, worker] {
+      work(worker);
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) seconds = spent.count();
+    });
+  oversee(team, running, memory, show);
+  threads.clear();
+  return seconds;
+}
 
 template <template <class, class> class Strategy, class System, class DedupPolicy>
 SearchResult run_with(const System& system, const SearchOptions& options, const ProgressFn& show) {
@@ -41,23 +60,37 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   });
   {
     Strategy<System, DedupPolicy> strategy(system, seen, team);
-    std::atomic<unsigned> running{options.threads};
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<std::jthread> threads;
-    for (unsigned worker = 0; worker < options.threads; ++worker)
-      threads.emplace_back([&, worker] {
-        strategy.work(worker);
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-        if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) result.seconds = spent.count();
-      });
-    oversee(
-        team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show);
-    threads.clear();
+    result.seconds = run_team(
+        team, [&](unsigned worker) { strategy.work(worker); },
+        [&] { return seen.bytes() + team.frontier_bytes(); }, show);
     result.stopped = team.stop_reason();
     strategy.conclude(result);
   }
   result.memory_bytes = seen.bytes() + team.frontier_bytes();
   seen.conclude(result, options);
+  pronounce(options, result);
+  return result;
+}
+
+// A search in generations (generations.h).
+template <FollowableSystem System>
+SearchResult run_generations(const System& system, const SearchOptions& options, const ProgressFn& show) {
+  SearchResult result;
+  std::unique_ptr<GenerationSearch> search;
+  Team team(options, [&] { search->maintain(); });
+  search = std::make_unique<GenerationSearch>(options, team);
+  typename System::State initial;
+  system.initial(initial);
+  if (!search->begin(system.fingerprint(initial))) {
+    result.stopped = Stop::kMemory;
+    return result;
+  }
+  Generations<System> generations(system, *search, team);
+  result.seconds = run_team(
+      team, [&](unsigned worker) { generations.work(worker); }, [&] { return search->bytes(); }, show);
+  result.stopped = team.stop_reason();
+  search->conclude(result);
+  result.memory_bytes = search->bytes();
   pronounce(options, result);
   return result;
 }
@@ -69,6 +102,10 @@ template <TransitionSystem System>
 SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
   using detail::run_with;
   const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
+  if constexpr (FollowableSystem<System>) {
+    if (options.order == SearchOrder::kBreadthFirst && options.dedup != Dedup::kBitstate)
+      return detail::run_generations(system, options, show);
+  }
   if (options.order == SearchOrder::kBreadthFirst) {
     if (options.dedup == Dedup::kExact)
       return run_with<BreadthFirst, System, ExactDedup<false>>(system, options, show);

@@ -13,9 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/digest.h"
+#include "base/result.h"
 #include "explore/system.h"
 
 namespace sisyfs {
@@ -24,13 +28,27 @@ namespace sisyfs {
 enum class Verdict : uint8_t { kPass, kUnknown, kFail };
 inline Verdict merge(Verdict a, Verdict b) { return a > b ? a : b; }
 
-enum class SearchOrder : uint8_t { kBreadthFirst, kDepthFirst };
+enum class SearchOrder : uint8_t {
+  kBreadthFirst,
+  kDepthFirst,
+  kMostRecovery,  // best first: the states whose transition made recovery work most
+  kRarest,        // best first: the states whose transition reached the marks that were reached least
+  kWalk,          // random walks from the initial state, see WalkOptions
+};
 // How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with isomorphic
 // trees and the same last ops are taken for one.
 enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
 
 // Why a search ended before its space or its depth bound was exhausted.
-enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory };
+enum class Stop : uint8_t {
+  kNo,
+  kFinding,
+  kInterrupted,
+  kTime,
+  kStates,
+  kMemory,
+  kBroken,  // the system did not do again what it had done: it is not deterministic
+};
 
 // When findings end a search. A breadth-first search finishes its layer first, so that what it found does
 // not depend on the number of threads.
@@ -48,6 +66,23 @@ struct SearchBounds {
   size_t memory_bytes = size_t{4} << 30;  // visited set and frontier together
 };
 
+struct WalkOptions {
+  uint64_t walks = 1000;  // how many
+  uint32_t length = 100;  // steps of each, unless it comes to a dead end
+  uint64_t seed = 1;      // walk i is decided by the seed and i alone
+};
+
+// Where and when a search saves what it knows (explore/checkpoint.h). Kept by searches in generations:
+// breadth-first over a followable system, and best first.
+struct CheckpointOptions {
+  std::string path;
+  std::chrono::milliseconds interval = std::chrono::minutes(10);  // at least, between two saves
+  Digest identity;                                                // of what is searched
+  std::string about;  // a text for whoever resumes, such as the command's setup
+};
+
+class Checkpoint;
+
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
@@ -59,6 +94,10 @@ struct SearchOptions {
   bool digest_visited = true;       // fill SearchResult::visited, for a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;
+  WalkOptions walk;
+  std::optional<CheckpointOptions> checkpoint;
+  // A search to go on with, which must fit these options (Checkpoint::fits).
+  std::shared_ptr<const Checkpoint> resume;
 };
 
 struct Progress {
@@ -87,7 +126,13 @@ struct SearchResult {
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)
   double merge_probability = 0;                // that any two states were taken for one
   size_t memory_bytes = 0;                     // visited set and frontier at their largest
-  double seconds = 0;
+  double seconds = 0;                          // of a resumed search: from its first beginning
+  // For each kind in `findings` the first shortest trace, by length and then kind. Searches in generations
+  // and walks fill it; it is empty after the others, for which find_traces() searches once more.
+  std::vector<FoundTrace> traces;
+  Trace broken;              // where stopped == kBroken: the way to the state that could not be had again
+  uint64_t checkpoints = 0;  // saves that went well
+  Status checkpoint_status;  // of the last save
 };
 
 }  // namespace sisyfs

@@ -23,6 +23,11 @@
 // commits is the order of exploration, the same each time. A successor that this system knows to have been
 // committed to the same sink before may be given as sink.commit_again(outcome), without being built, if
 // sink.remembers(): a sink that has to see every successor in full does not.
+//
+// A system whose states are heavy may also offer follow(from, choice, to): the successor that expand()
+// commits with this choice, without judging it and without the others. A search can then keep the way to
+// a state in place of the state (explore/generations.h). It answers false where there is no such choice,
+// which in a search means that the system is not deterministic.
 #pragma once
 
 #include <concepts>
@@ -36,14 +41,23 @@ namespace sisyfs {
 enum class Choice : uint32_t {};
 
 // What a transition showed. `findings` has a bit for each broken promise (numbered by the finding
-// catalogue), `marks` a bit for each "sometimes" property that was reached (numbered by the system).
+// catalogue), `marks` a bit for each "sometimes" property that was reached (numbered by the system), and
+// `work` how much recovery did on the way (the blocks that it wrote), for searches that seek it out.
 struct Outcome {
   uint32_t findings = 0;
   uint32_t marks = 0;
+  uint16_t work = 0;
 };
 
 // The choices from the initial state to a point of interest.
 using Trace = std::vector<Choice>;
+
+// How a kind of finding came about.
+struct FoundTrace {
+  uint32_t kind = 0;  // the bit's number in Outcome::findings
+  Trace trace;
+  friend bool operator==(const FoundTrace&, const FoundTrace&) = default;
+};
 
 namespace detail {
 
@@ -86,6 +100,12 @@ concept TransitionSystem = requires(const T system, typename T::State& state, co
   system.initial(state);
   { system.fingerprint(from) } -> std::same_as<Digest>;
   system.expand(from, sink);
+};
+
+template <class T>
+concept FollowableSystem = TransitionSystem<T> &&
+    requires(const T system, const typename T::State& from, typename T::State& to) {
+  { system.follow(from, Choice{}, to) } -> std::same_as<bool>;
 };
 
 }  // namespace sisyfs

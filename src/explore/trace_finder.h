@@ -12,11 +12,6 @@
 
 namespace sisyfs {
 
-struct FoundTrace {
-  uint32_t kind = 0;  // the bit's number in Outcome::findings
-  Trace trace;
-};
-
 namespace detail {
 
 // The paths of a breadth-first search, as parents and choices.

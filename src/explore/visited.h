@@ -69,7 +69,9 @@ class VisitedSet {
     size_t index;
     return find_or_insert(d, index);
   }
-  // The same, for a state reached at `depth`. kNew also when all earlier visits were deeper.
+  // Whether a fingerprint is in the set. Safe to call from many threads; never while grow() runs.
+  bool contains(const Digest& d) const;
+  // The same as insert(), for a state reached at `depth`. kNew also when all earlier visits were deeper.
   Seen insert_at(const Digest& d, uint16_t depth);
 
   // Makes room, without occupying more than `limit` bytes. False when there is not enough to gain; the
@@ -86,6 +88,14 @@ class VisitedSet {
   // The order-independent digest of all fingerprints: equal for equal sets of visited states.
   Digest digest() const;
   uint64_t count() const;
+  // Calls take(fingerprint) for each state, in the order of the table, with the 76 bits that are kept.
+  template <class Take>
+  void for_each(Take take) const {
+    for (uint64_t i = 0; i < capacity(); ++i) {
+      const uint64_t word = slot(i).load(std::memory_order_relaxed);
+      if (word != 0) take(Digest{i / (lines_ * kLine) << 52, word});
+    }
+  }
   // With depth: how many states have this least depth.
   uint64_t count_at(uint16_t depth) const;
 
@@ -167,6 +177,18 @@ inline Seen VisitedSet::find_or_insert(const Digest& d, size_t& index) {
     at = at + kLine == size ? 0 : at + kLine;
   }
   return Seen::kNoRoom;
+}
+
+inline bool VisitedSet::contains(const Digest& d) const {
+  const uint64_t tag = tag_of(d), region = region_of(d), size = lines_ * kLine;
+  uint64_t at = home_of(tag);
+  for (uint64_t scanned = 0; scanned < size; scanned += kLine) {
+    const auto [same, empty] = detail::scan_line(&slot(region + at), tag);
+    if (same != 0) return true;
+    if (empty != 0) return false;
+    at = at + kLine == size ? 0 : at + kLine;
+  }
+  return false;
 }
 
 inline Seen VisitedSet::insert_at(const Digest& d, uint16_t depth) {

@@ -31,6 +31,10 @@ bool is_system_op(OpKind kind) { return kind == OpKind::kSync || kind == OpKind:
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) { return traits.durable_ops || is_system_op(kind); }
 
+ContractRules rules_of(const Traits& traits) {
+  return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
+}
+
 }  // namespace
 
 DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blank)
@@ -40,7 +44,7 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       traits_(target_->traits()),
       workload_(workload_of(bounds)),
       disk_(blank),
-      during_(traits_.contract, Tree()),
+      during_(traits_.contract, Tree(), rules_of(traits_)),
       after_(during_),
       end_(blank),
       epoch_(setup.device, blank),
@@ -66,7 +70,7 @@ int DiskRig::put_initial(DiskSystemState& to) {
   to.over = false;
   to.memory = target_->save();
   to.disk = settle(disk_.state());
-  to.expectation = Expectation(traits_.contract, walk.tree);
+  to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
   to.system_ops = 0;
   to.last_ops = 0;
   to.print = print_of(to.memory, print_of(to.disk), to);
@@ -131,6 +135,9 @@ void DiskRig::run(uint32_t number) {
   if (result_.error == 0 && promises_all(traits_, op.kind)) {
     disk_.mark({MarkKind::kPromise, 0});
     after_.promise_all();
+  } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
+    disk_.mark({MarkKind::kPromise, 0});
+    op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
   }
   judge_op();
 }
@@ -230,7 +237,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
   }
   to.disk = recovered_->disk;
   to.memory = recovered_->memory;
-  to.expectation = Expectation(traits_.contract, recovered_->tree);
+  to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
   to.system_ops = from_->system_ops + 1;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCutCode;
   to.print = print_of(to.memory, recovered_->disk_print, to);
