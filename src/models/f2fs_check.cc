@@ -42,7 +42,8 @@ std::vector<OptionSpec> option_specs() {
 
 Result<Config> config_of(const Options& options) {
   Config c;
-  if (options.choice_text("preset") == "small") c.segments = 28, c.dentry_blocks = 1;
+  if (options.choice_text("preset") == "small")
+    c.segments = 24, c.reserved_segments = 18, c.dentry_blocks = 1;
   if (const auto n = options.integer("segments")) c.segments = static_cast<unsigned>(n);
   if (const auto n = options.integer("dentry_blocks")) c.dentry_blocks = static_cast<unsigned>(n);
   if (const auto n = options.integer("reserved")) c.reserved_segments = static_cast<unsigned>(n);

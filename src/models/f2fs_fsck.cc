@@ -35,6 +35,7 @@ class Fsck {
     if (!rooted) nodes_met_ = 0, met_.reset();
     for (unsigned i = 0; i < queued_; ++i) check_directory(directories_[i]);
     check_tables();
+    check_summaries();
     if (repair_ && !report_->problems.empty()) mend(rooted);
     if (fs_.done() != 0 && repair_) report_->error = EIO;
   }
@@ -245,6 +246,25 @@ class Fsck {
     }
     for (unsigned nid = 0; nid < kNids; ++nid) {
       if (m_.nat[nid] != kNoBlk && (nodes_met_ >> nid & 1) == 0) report(kDeadNode, {nid});
+    }
+  }
+
+  // Who owns a block according to the SSA, or to the checkpoint for the segments that logs write to.
+  void check_summaries() {
+    for (unsigned s = 0; s < fs_.config_.segments; ++s) {
+      if (m_.sit[s] == 0) continue;
+      SsaBlock block;
+      const Summary* entries = block.entries;
+      for (const Curseg& log : m_.logs) {
+        if (log.segment == s) entries = log.summary;
+      }
+      if (entries == block.entries && !fs_.read_place(fs_.config_.ssa_at() + s, &block)) return;
+      for (unsigned i = 0; i < kSegmentBlocks; ++i) {
+        const unsigned at = s * kSegmentBlocks + i;
+        if (!met_.test(at)) continue;
+        if (entries[i].nid != owners_[at].nid || entries[i].entry != owners_[at].entry)
+          report(kStaleSummary, {at});
+      }
     }
   }
 

@@ -17,6 +17,7 @@ enum ProblemNumber : uint16_t {
   kBadDentryBlock,
   kBadInode,
   kBadCount,
+  kStaleSummary,
 };
 
 inline constexpr ProblemKind kProblems[] = {
@@ -36,6 +37,8 @@ inline constexpr ProblemKind kProblems[] = {
     {"M8", "bad-entry", Severity::kCritical, "inode {0} does not fit its entry or the entries below it"},
     {"M1", "dead-block", Severity::kRepairable,
      "segment {0} counts {1} valid blocks in the SIT, its bitmap has {2}"},
+    // Not in the catalogue: nothing is wrong for a user until garbage is collected, and it is rebuilt.
+    {"S1", "stale-summary", Severity::kRepairable, "the SSA names another owner of main block {0}"},
 };
 
 }  // namespace sisyfs::f2fs

@@ -18,7 +18,8 @@ namespace sisyfs::f2fs {
 
 inline Config small_config() {
   Config config;
-  config.segments = 28;
+  config.segments = 24;
+  config.reserved_segments = 18;
   config.dentry_blocks = 1;
   return config;
 }
@@ -41,14 +42,19 @@ struct World {
   MemDisk disk;
 };
 
+// Everything in turn, or few names that are written again and again with hardly a sync.
+enum class Mix : uint8_t { kBroad, kChurn };
+
 class RandomOps {
  public:
-  RandomOps(uint32_t seed, bool bytes) : random_(seed), bytes_(bytes) {}
+  RandomOps(uint32_t seed, bool bytes, Mix mix = Mix::kBroad) : random_(seed), bytes_(bytes), mix_(mix) {}
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
   Path path() {
     static constexpr const char* kNames[] = {"a", "b", "c", "d", "e", "f"};
+    const bool churn = mix_ == Mix::kChurn;
     Path out("/");
-    for (uint32_t depth = 1 + below(3); depth > 0; --depth) out = out.child(kNames[below(6)]);
+    for (uint32_t depth = churn ? 1 : 1 + below(3); depth > 0; --depth)
+      out = out.child(kNames[below(churn ? 3 : 6)]);
     return below(40) == 0 ? Path("/") : out;
   }
   uint64_t extent(uint32_t blocks) {
@@ -57,6 +63,7 @@ class RandomOps {
   }
   Op next(bool syncs) {
     const auto version = static_cast<uint8_t>(below(200));
+    if (mix_ == Mix::kChurn) syncs = below(10) == 0;
     switch (below(syncs ? 22 : 18)) {
       case 0:
       case 1:
@@ -100,6 +107,7 @@ class RandomOps {
  private:
   std::mt19937 random_;
   bool bytes_;
+  Mix mix_;
 };
 
 }  // namespace sisyfs::f2fs
