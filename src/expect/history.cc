@@ -13,9 +13,7 @@ size_t History::since(PromiseKind kind, ObjectId object) const {
   return since;
 }
 
-NodeId find_object(const Tree& tree, ObjectId object) {
-  return tree.born(object);
-}
+NodeId find_object(const Tree& tree, ObjectId object) { return tree.born(object); }
 
 const Tree::Node* object_in(const Tree& tree, ObjectId object) {
   const NodeId id = find_object(tree, object);

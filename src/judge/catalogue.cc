@@ -33,6 +33,14 @@ constexpr std::array kCatalogue = {
                 "the recovered system cannot be used"},
     FindingInfo{FindingKind::kOutOfRange, "D1", "out-of-range", Severity::kCritical,
                 "the system reads or writes beyond the disk"},
+    FindingInfo{FindingKind::kDeadNode, "M5", "dead-node", Severity::kRepairable,
+                "a node is allocated and belongs to no file"},
+    FindingInfo{FindingKind::kSharedNode, "M6", "shared-node", Severity::kCritical,
+                "a node belongs to two files"},
+    FindingInfo{FindingKind::kLostNode, "M7", "lost-node", Severity::kCritical,
+                "a node of a file is not where its table says"},
+    FindingInfo{FindingKind::kBadEntry, "M8", "bad-entry", Severity::kCritical,
+                "a directory holds an entry that makes no sense"},
 };
 
 }  // namespace

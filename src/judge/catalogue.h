@@ -26,6 +26,10 @@ enum class FindingKind : uint8_t {
   kNotClean,
   kNotUsable,
   kOutOfRange,
+  kDeadNode,
+  kSharedNode,
+  kLostNode,
+  kBadEntry,
 };
 
 struct FindingInfo {

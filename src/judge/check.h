@@ -68,7 +68,7 @@ template <TransitionSystem System, class Teller>
 class SystemCheck : public Check {
  public:
   explicit SystemCheck(System system, std::span<const MarkInfo> marks = {})
-      : system_(std::move(system)), marks_(marks) {}
+      : system_(std::move(system)), marks_(marks.begin(), marks.end()) {}
 
   Status accepts(const SearchOptions& options) const override {
     return detail::accepts_without_shape(options);
@@ -102,7 +102,7 @@ class SystemCheck : public Check {
 
  private:
   System system_;
-  std::span<const MarkInfo> marks_;
+  std::vector<MarkInfo> marks_;
 };
 
 }  // namespace sisyfs

@@ -114,7 +114,9 @@ void DiskRig::run(uint32_t number) {
   Tree tree = from_->expectation.now();
   expected_ = sisyfs::apply(op, tree);
   disk_.mark({MarkKind::kOpBegin, 0});
+  (void)target_->take_marks();
   result_ = perform(op);
+  outcome_.marks |= marks_of_target();
   disk_.mark({MarkKind::kOpEnd, 0});
 
   const bool no_space =
@@ -305,6 +307,7 @@ uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
 void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) {
   out.findings = out.marks = 0;
   out.alive = false;
+  (void)target_->take_marks();
   disk_.load(DiskState(image));
   target_->power_cut();
   if (traits_.has_fsck) out.findings |= judge_fsck(notes, &out.marks);
@@ -321,6 +324,7 @@ void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) 
     out.tree = std::move(walk.tree);
   }
   if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
+  out.marks |= marks_of_target();
   if (!out.alive) return;
   out.memory = target_->save();
   out.disk = settle(disk_.state());
@@ -342,6 +346,10 @@ RecoveryNotes DiskRig::notes() {
   Recovered again;
   recover(crash_state_->image(), again, &notes);
   return notes;
+}
+
+uint32_t DiskRig::marks_of_target() {
+  return target_->take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut};
 }
 
 const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {

@@ -102,6 +102,8 @@ class DiskRig {
   void recover(const Image& image, Recovered& out, RecoveryNotes* notes);
   uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
   uint32_t finding_of(const Problem& problem) const;
+  // The rare things that the target did since they were asked for last.
+  uint32_t marks_of_target();
   // What the walk of the target as it stands gives; known walks are not repeated.
   const WalkAnswer& walk(const Snapshot& memory);
   // Moves what became durable out of the log, as no look needs it.

@@ -80,6 +80,7 @@ enum DiskMark : uint32_t {
   kFsckRepaired = 1u << 1,  // the check after a power cut mended something
   kNoSpace = 1u << 2,       // an op was refused for lack of space
   kRefused = 1u << 3,       // an impossible op was refused
+  kOfTarget = 1u << 8,      // and from here on those of the target (Traits::marks)
   kLeftOut = 1u << 31,      // ops or crash states were left out by a bound: no pass
 };
 

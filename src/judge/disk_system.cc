@@ -17,9 +17,16 @@ constexpr MarkInfo kMarks[] = {
 };
 
 // The marks that a run can reach: those that the setup leaves out are nothing to miss.
-std::span<const MarkInfo> marks_of(const DiskSetup& setup) {
-  const auto all = std::span<const MarkInfo>(kMarks).first(setup.bounds.impossible ? 4 : 3);
-  return setup.crashes ? all : std::span<const MarkInfo>();
+std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
+  std::vector<MarkInfo> all;
+  for (const MarkInfo& mark : kMarks)
+    if (setup.crashes && (mark.bit != kRefused || setup.bounds.impossible)) all.push_back(mark);
+  uint32_t bit = kOfTarget;
+  for (const char* says : setup.make_target()->traits().marks) {
+    all.push_back({bit, says});
+    bit *= 2;
+  }
+  return all;
 }
 
 class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {

@@ -1,5 +1,6 @@
 #include "models/targets.h"
 
+#include "models/f2fs_check.h"
 #include "models/mapping_check.h"
 
 namespace sisyfs {
@@ -21,6 +22,10 @@ void add_model_targets(CheckRegistry& registry) {
       mapping_entry(mapping::Model::kLink, "link", "file mapping by a table of links, as in the FAT family"));
   registry.add(mapping_entry(mapping::Model::kIndex, "index",
                              "file mapping by index tables and a bitmap, as in the ext family"));
+  registry.add({.name = "f2fs",
+                .summary = "a small F2FS: logs, checkpoints, roll-forward and garbage collection",
+                .options = f2fs::option_specs(),
+                .make = [](const Options& options) { return f2fs::make_check(options); }});
 }
 
 }  // namespace sisyfs

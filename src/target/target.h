@@ -59,6 +59,7 @@ struct Traits {
   // What the block kinds mean that its writes carry, by kind; kind 0 is unknown. Empty if it gives none.
   std::span<const char* const> block_kinds;
   std::span<const ProblemKind> problems;  // what fsck() may report
+  std::span<const char* const> marks;     // what the bits of take_marks() mean, by bit
 };
 
 // The tree of a mounted target as it was read back, or where that failed.
@@ -103,6 +104,9 @@ class Target {
   virtual std::string name_block(uint64_t address) const;
   // What these blocks, written from `address` on, say: "file0 absent". Empty if not known.
   virtual std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const;
+
+  // Rare things that it did since the last call, as bits; traits().marks says them. No part of a snapshot.
+  virtual uint32_t take_marks() { return 0; }
 
   // All that is remembered, mounted or not. The digest covers what can make a difference to any later call.
   virtual Snapshot save() const = 0;
