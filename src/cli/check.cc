@@ -10,9 +10,10 @@
 namespace sisyfs::cli {
 
 Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     uint32_t findings) {
+                                     const SearchResult& result) {
   std::vector<Finding> told;
-  for (FoundTrace& found : named.check->explain(options, findings)) {
+  uint32_t findings = result.findings;
+  for (FoundTrace& found : named.check->explain(options, result)) {
     Result<Story> story = named.check->tell(found.trace);
     if (!story)
       return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
@@ -63,7 +64,7 @@ int run_check(CheckFlags& flags) {
 
   SearchResult result = named->check->search(*options, progress_printer(flags.search.progress));
   clear_progress();
-  const Result<std::vector<Finding>> findings = explain(*named, *options, result.findings);
+  const Result<std::vector<Finding>> findings = explain(*named, *options, result);
   if (!findings) return fail(findings.error());
   const std::string json =
       flags.json.empty()

@@ -47,7 +47,7 @@ int run_demo() {
   if (!naive) return fail(naive.error());
   const SearchResult found = naive->check->search(*options, progress_printer("auto"));
   clear_progress();
-  const Result<std::vector<Finding>> findings = explain(*naive, *options, found.findings);
+  const Result<std::vector<Finding>> findings = explain(*naive, *options, found);
   if (!findings) return fail(findings.error());
   if (findings->empty()) return fail(system_error("the demo did not find what it should"));
   fmt::print("{}\n", tell(findings->front(), text_style()));

@@ -107,7 +107,7 @@ int run_matrix(const MatrixFlags& flags) {
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0 && !r.exhausted) clean_cells = Verdict::kUnknown;
-        const Result<std::vector<Finding>> findings = explain(cell.named, *options, r.findings);
+        const Result<std::vector<Finding>> findings = explain(cell.named, *options, r);
         if (!findings) return fail(findings.error());
         for (const Finding& finding : *findings) {
           const std::string token = make_token({finding.kind, finding.setup, finding.trace});

@@ -11,6 +11,6 @@ namespace sisyfs::cli {
 
 // The shortest trace of each kind, told. A system error where a replay differs from the search.
 Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     uint32_t findings);
+                                     const SearchResult& result);
 
 }  // namespace sisyfs::cli

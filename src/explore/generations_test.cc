@@ -1,7 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
+#include <deque>
+#include <unordered_set>
 
 #include "explore/run.h"
 #include "explore/toy_systems.h"
@@ -9,181 +10,239 @@
 namespace sisyfs {
 namespace {
 
-using toy::Coarse;
+using testing::HasSubstr;
 
-// The same engine, written down as plainly as possible: the reference.
-struct Plain {
-  std::set<uint32_t> groups{0};
-  std::vector<uint32_t> layer{1};
-  uint64_t states = 1, transitions = 0;
-  std::map<uint32_t, uint32_t> least_depth;
-
-  void run(const Coarse& system, uint32_t depth) {
-    for (uint32_t d = 1; d <= depth && !layer.empty(); ++d) {
-      std::vector<uint32_t> later;
-      for (uint32_t s : layer) {
-        for (uint32_t c = 0; c < Coarse::kChoices; ++c) {
-          const uint32_t to = system.after(s, c);
-          ++transitions;
-          const uint32_t found = system.outcome_of(to).findings;
-          if (found != 0) least_depth.try_emplace(static_cast<uint32_t>(__builtin_ctz(found)), d);
-          if (groups.insert(to / 4).second) later.push_back(to);
-        }
-      }
-      states += later.size();
-      layer = later;
+// The grid of explore_test.cc, with and without the ability to follow.
+struct Grid {
+  using State = uint64_t;
+  uint32_t side = 60;
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    for (uint32_t c = 0; c < 3; ++c) {
+      const State to = go(s, c);
+      sink.next() = to;
+      sink.commit(Choice{c}, {.findings = to == (uint64_t{side - 1} << 32 | 2), .marks = to == 1});
     }
   }
+  State go(State s, uint32_t c) const {
+    const uint64_t x = s >> 32, y = static_cast<uint32_t>(s);
+    return c == 0 ? ((x + 1) % side) << 32 | y : c == 1 ? x << 32 | (y + 1) % side : 0;
+  }
 };
+struct FollowableGrid : Grid {
+  bool follow(const State& from, Choice choice, State& to) const {
+    to = go(from, static_cast<uint32_t>(choice));
+    return static_cast<uint32_t>(choice) < 3;
+  }
+};
+static_assert(FollowableSystem<FollowableGrid> && !FollowableSystem<Grid>);
 
-SearchOptions with(unsigned threads, uint32_t depth = SearchBounds::kNoDepth) {
+SearchOptions with(SearchOrder order, unsigned threads, uint32_t depth = SearchBounds::kNoDepth) {
   SearchOptions o;
+  o.order = order;
   o.threads = threads;
   o.bounds.depth = depth;
   return o;
 }
 
-TEST(GenerationsTest, KeepsTheFirstOfStatesThatAreTakenForOneAsThePlainSearchDoes) {
-  for (uint32_t depth : {0u, 1u, 3u, 6u, 9u, SearchBounds::kNoDepth}) {
-    Plain plain;
-    plain.run(Coarse{}, depth);
-    const SearchResult r = run_search(Coarse{}, with(1, depth), {});
-    EXPECT_EQ(r.states, plain.states) << "depth " << depth;
-    EXPECT_EQ(r.transitions, plain.transitions);
-    EXPECT_EQ(r.unexpanded, plain.layer.size());
-    EXPECT_EQ(r.exhausted, plain.layer.empty());
-    for (const auto& [kind, least] : plain.least_depth) EXPECT_EQ(r.least_depth[kind], least);
-    EXPECT_EQ(static_cast<size_t>(__builtin_popcount(r.findings)), plain.least_depth.size());
+void expect_same(const SearchResult& a, const SearchResult& b) {
+  EXPECT_EQ(a.verdict, b.verdict);
+  EXPECT_EQ(a.stopped, b.stopped);
+  EXPECT_EQ(a.states, b.states);
+  EXPECT_EQ(a.transitions, b.transitions);
+  EXPECT_EQ(a.unexpanded, b.unexpanded);
+  EXPECT_EQ(a.depth, b.depth);
+  EXPECT_EQ(a.exhausted, b.exhausted);
+  EXPECT_EQ(a.findings, b.findings);
+  EXPECT_EQ(a.marks, b.marks);
+  EXPECT_EQ(a.times_found, b.times_found);
+  EXPECT_EQ(a.least_depth, b.least_depth);
+  EXPECT_EQ(a.visited, b.visited);
+  ASSERT_EQ(a.traces.size(), b.traces.size());
+  for (size_t i = 0; i < a.traces.size(); ++i) {
+    EXPECT_EQ(a.traces[i].kind, b.traces[i].kind);
+    EXPECT_EQ(a.traces[i].trace, b.traces[i].trace);
   }
 }
 
-TEST(GenerationsTest, ThreadsChangeNothingEvenWhereStatesAreTakenForOneThatDiffer) {
-  for (uint32_t size : {100003u, 3000017u}) {
-    const Coarse system{.size = size};
-    const SearchResult one = run_search(system, with(1, size > 1000000 ? 8 : 12), {});
-    EXPECT_GT(one.states, 10000u);
-    for (unsigned threads : {2u, 3u, 8u})
-      for (int again = 0; again < 2; ++again)
-        toy::expect_same(one, run_search(system, with(threads, size > 1000000 ? 8 : 12), {}));
-  }
-}
-
-TEST(GenerationsTest, EachFindingHasAShortestTraceThatLeadsToIt) {
-  const SearchResult r = run_search(Coarse{}, with(2), {});
-  ASSERT_NE(r.findings, 0u);
-  uint32_t kinds = 0;
+void expect_traces_lead_to_their_findings(const Blurred& system, const SearchResult& r) {
   for (const FoundTrace& found : r.traces) {
-    kinds |= uint32_t{1} << found.kind;
+    uint64_t state = 0, next = 0;
+    system.initial(state);
+    for (Choice c : found.trace) {
+      ASSERT_TRUE(system.follow(state, c, next));
+      state = next;
+    }
+    EXPECT_TRUE(system.outcome_of(state).findings >> found.kind & 1);
     EXPECT_EQ(found.trace.size(), r.least_depth[found.kind]);
-    EXPECT_EQ(toy::outcome_of_trace(Coarse{}, found.trace).findings, uint32_t{1} << found.kind);
   }
-  EXPECT_EQ(kinds, r.findings);
-  auto by_second_search = find_traces(Coarse{}, SearchOptions{}, r.findings);
-  for (const FoundTrace& found : by_second_search)
-    EXPECT_NE(std::find(r.traces.begin(), r.traces.end(), found), r.traces.end());
 }
 
-// Equal to what breadth-first search gives where states are only taken for one if they are.
-struct Fine : Coarse {
-  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
-};
-struct FineUnfollowed {
-  Fine fine;
-  using State = Fine::State;
-  void initial(State& s) const { fine.initial(s); }
-  Digest fingerprint(const State& s) const { return fine.fingerprint(s); }
-  template <class Sink>
-  void expand(const State& s, Sink& sink) const {
-    fine.expand(s, sink);
-  }
-};
-
-TEST(GenerationsTest, AgreesWithTheSearchThatKeepsStates) {
-  static_assert(FollowableSystem<Fine> && !FollowableSystem<FineUnfollowed>);
-  for (uint32_t depth : {5u, SearchBounds::kNoDepth}) {
-    SearchResult kept = run_search(FineUnfollowed{}, with(2, depth), {});
-    const SearchResult r = run_search(Fine{}, with(2, depth), {});
+TEST(GenerationsTest, AnswersAsTheSearchThatKeepsStates) {
+  for (uint32_t depth : {0u, 1u, 40u, SearchBounds::kNoDepth}) {
+    const SearchResult kept = run_search(Grid{}, with(SearchOrder::kBreadthFirst, 1, depth), {});
+    SearchResult r = run_search(FollowableGrid{}, with(SearchOrder::kBreadthFirst, 2, depth), {});
+    if (depth == 0) r.unexpanded = kept.unexpanded;  // the older search does not count the initial state
+    EXPECT_EQ(r.traces.size(), static_cast<size_t>(depth == SearchBounds::kNoDepth));
     EXPECT_TRUE(kept.traces.empty());
-    kept.traces = r.traces;
-    toy::expect_same(kept, r);
+    if (!r.traces.empty()) {
+      EXPECT_EQ(r.traces[0].trace, find_traces(Grid{}, {}, kept)[0].trace);
+    }
+    r.traces.clear();
+    expect_same(kept, r);
   }
 }
 
-TEST(GenerationsTest, WithoutDedupEveryPathIsKept) {
-  for (unsigned threads : {1u, 3u}) {
-    SearchOptions o = with(threads, 6);
-    o.dedup = Dedup::kNone;
-    const SearchResult r = run_search(Coarse{}, o, {});
-    EXPECT_EQ(r.transitions, 6u + 36 + 216 + 1296 + 7776 + 46656);
-    EXPECT_EQ(r.states, r.transitions + 1);
-    EXPECT_EQ(r.unexpanded, 46656u);
-    EXPECT_EQ(r.merge_probability, 0);
+// A queue, a set, one state after the other: what every number of threads has to equal.
+TEST(GenerationsTest, KeepsTheFirstOfMergedStatesAsAPlainQueueDoes) {
+  const Blurred system;
+  struct Entry {
+    uint64_t state;
+    uint32_t depth;
+  };
+  std::deque<Entry> queue{{1, 0}};
+  std::unordered_set<uint64_t> seen{1};
+  uint64_t transitions = 0, found = 0;
+  uint32_t deepest = 0;
+  for (; !queue.empty(); queue.pop_front()) {
+    for (uint32_t c = 0; c < system.branching; ++c) {
+      const uint64_t to = Blurred::step(queue.front().state, c);
+      ++transitions;
+      found += system.outcome_of(to).findings & 1;
+      if (!seen.insert(to % system.classes).second) continue;
+      queue.push_back({to, queue.front().depth + 1});
+      deepest = queue.front().depth + 1;
+    }
+  }
+  for (unsigned threads : {1u, 2u, 3u}) {
+    const SearchResult r = run_search(system, with(SearchOrder::kBreadthFirst, threads), {});
+    EXPECT_EQ(r.states, seen.size());
+    EXPECT_EQ(r.transitions, transitions);
+    EXPECT_EQ(r.times_found[0], found) << "which of the merged states was kept decides what is found";
+    EXPECT_EQ(r.depth, deepest);
+    EXPECT_TRUE(r.exhausted);
   }
 }
 
-TEST(GenerationsTest, StopsAtAFindingAfterItsLayer) {
-  SearchOptions o = with(2);
-  o.stop = StopRule::kFirst;
-  const SearchResult r = run_search(Coarse{}, o, {});
-  EXPECT_EQ(r.stopped, Stop::kFinding);
-  ASSERT_FALSE(r.traces.empty());
-  EXPECT_EQ(r.depth, r.traces[0].trace.size());
-  o.threads = 1;
-  toy::expect_same(r, run_search(Coarse{}, o, {}));
+TEST(GenerationsTest, ThreadsChangeNothingEvenWhereFingerprintsAreCoarse) {
+  const Blurred system{.classes = 40000};
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kMostRecovery, SearchOrder::kRarest}) {
+    for (uint32_t depth : {9u, SearchBounds::kNoDepth}) {
+      const SearchResult one = run_search(system, with(order, 1, depth), {});
+      EXPECT_GT(one.states, 5000u);
+      EXPECT_EQ(one.traces.size(), 2u);
+      expect_traces_lead_to_their_findings(system, one);
+      for (unsigned threads : {2u, 3u}) expect_same(one, run_search(system, with(order, threads, depth), {}));
+    }
+  }
 }
 
-TEST(GenerationsTest, BoundsOnStatesTimeMemoryAndInterruptGiveUnknown) {
-  const Coarse big{.size = 1000000007};
-  SearchOptions o = with(2);
+TEST(GenerationsTest, BestFirstOrdersDifferFromEachOther) {
+  const Blurred system{.classes = 100000};
+  SearchOptions o = with(SearchOrder::kMostRecovery, 2);
+  o.bounds.states = 20000;
+  const SearchResult recovery = run_search(system, o, {});
+  o.order = SearchOrder::kRarest;
+  const SearchResult rarest = run_search(system, o, {});
+  o.order = SearchOrder::kBreadthFirst;
+  const SearchResult layers = run_search(system, o, {});
+  EXPECT_NE(recovery.visited, rarest.visited);
+  EXPECT_NE(recovery.visited, layers.visited);
+  EXPECT_GT(recovery.depth, layers.depth) << "a best-first search runs ahead";
+}
+
+TEST(GenerationsTest, BestFirstProvesOnlyWhatItExhausts) {
+  SearchOptions o = with(SearchOrder::kMostRecovery, 2);
   o.watched = 0;
-  o.bounds.states = 1000;
-  SearchResult r = run_search(big, o, {});
+  EXPECT_EQ(run_search(Blurred{}, o, {}).verdict, Verdict::kPass);
+  o.bounds.depth = 6;
+  EXPECT_EQ(run_search(Blurred{}, o, {}).verdict, Verdict::kUnknown);
+}
+
+// A system that cannot follow is searched best-first all the same, with each choice looked for.
+TEST(GenerationsTest, BestFirstTakesSystemsThatCannotFollow) {
+  const SearchResult r = run_search(Grid{.side = 20}, with(SearchOrder::kRarest, 2), {});
+  EXPECT_EQ(r.states, 400u);
+  EXPECT_EQ(r.transitions, 1200u);
+  EXPECT_TRUE(r.exhausted);
+}
+
+TEST(GenerationsTest, WithoutDedupEverySuccessorIsKept) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2, 8);
+  o.dedup = Dedup::kNone;
+  const SearchResult r = run_search(FollowableGrid{}, o, {});
+  EXPECT_EQ(r.transitions, (6561u * 3 - 3) / 2) << "3 + 9 + ... + 3^8";
+  EXPECT_EQ(r.states, r.transitions + 1);
+  EXPECT_EQ(r.unexpanded, 6561u);
+}
+
+TEST(GenerationsTest, AChoiceThatIsNotThereAgainEndsTheSearch) {
+  std::atomic<uint64_t> expansions{0};
+  const Blurred system{.expansions = &expansions, .lose_after = 3000};
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.watched = 0;
+  const SearchResult r = run_search(system, o, {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_FALSE(r.exhausted);
+  ASSERT_TRUE(r.trouble);
+  EXPECT_THAT(r.trouble->message, HasSubstr("not deterministic"));
+}
+
+TEST(GenerationsTest, TheBoundOnStatesIsExact) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.bounds.states = 1234;
+  o.watched = 0;
+  const SearchResult r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.states, 1234u);
   EXPECT_EQ(r.stopped, Stop::kStates);
   EXPECT_EQ(r.verdict, Verdict::kUnknown);
-  EXPECT_GE(r.states, 1000u);
-  o.bounds.states = SearchBounds{}.states;
-  o.bounds.time = std::chrono::milliseconds(5);
-  r = run_search(big, o, {});
-  EXPECT_EQ(r.stopped, Stop::kTime);
-  EXPECT_EQ(r.verdict, Verdict::kUnknown);
-  o.bounds.time = SearchBounds{}.time;
-  const std::atomic<bool> interrupt{true};
-  o.interrupt = &interrupt;
-  r = run_search(big, o, {});
-  EXPECT_EQ(r.stopped, Stop::kInterrupted);
-  o.interrupt = nullptr;
-  for (Dedup dedup : {Dedup::kExact, Dedup::kNone}) {
-    o.dedup = dedup;
-    o.bounds.memory_bytes = size_t{24} << 20;
-    r = run_search(big, o, {});
-    EXPECT_EQ(r.stopped, Stop::kMemory);
-    EXPECT_EQ(r.verdict, Verdict::kUnknown);
-    EXPECT_GT(r.states, 200000u) << "most of the memory was used before giving up";
-    EXPECT_LE(r.memory_bytes, o.bounds.memory_bytes);
-  }
 }
 
-// A system that forgets a choice, or comes to another state, when it is asked again.
-struct Fickle : Coarse {
-  bool forgets = false;
-  bool follow(const State& from, Choice choice, State& to) const {
-    const bool there = Coarse::follow(from, choice, to);
-    if (from != after(1, 2)) return there;
-    to += 50000;
-    return there && !forgets;
-  }
-};
+TEST(GenerationsTest, BoundsOnTimeAndMemoryAndInterruptGiveUnknown) {
+  const Blurred large{.classes = uint64_t{1} << 40};
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  o.watched = 0;
+  o.bounds.memory_bytes = size_t{32} << 20;
+  SearchResult r = run_search(large, o, {});
+  EXPECT_EQ(r.stopped, Stop::kMemory);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
+  EXPECT_LT(r.memory_bytes, size_t{34} << 20);
+  o.bounds = {};
+  o.bounds.time = std::chrono::milliseconds(1);
+  EXPECT_EQ(run_search(large, o, {}).stopped, Stop::kTime);
+  const std::atomic<bool> interrupt{true};
+  o.interrupt = &interrupt;
+  r = run_search(large, o, {});
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_EQ(r.states, 1u);
+}
 
-TEST(GenerationsTest, NoticesASystemThatIsNotDeterministic) {
-  for (bool forgets : {false, true}) {
-    Fickle fickle;
-    fickle.forgets = forgets;
-    const SearchResult r = run_search(fickle, with(2), {});
-    EXPECT_EQ(r.stopped, Stop::kBroken);
-    EXPECT_NE(r.verdict, Verdict::kPass);
-    ASSERT_EQ(r.broken.size(), 2u);
-    EXPECT_EQ(r.broken[0], Choice{2});
-  }
+TEST(GenerationsTest, StopsAtTheFirstFindingAfterItsLayer) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1);
+  o.stop = StopRule::kFirst;
+  const SearchResult one = run_search(Blurred{}, o, {});
+  EXPECT_EQ(one.stopped, Stop::kFinding);
+  EXPECT_EQ(one.verdict, Verdict::kFail);
+  EXPECT_EQ(one.depth, one.least_depth[one.traces[0].kind]);
+  o.threads = 3;
+  expect_same(one, run_search(Blurred{}, o, {}));
+}
+
+TEST(GenerationsTest, RefusesWhatItCannotDo) {
+  SearchOptions o = with(SearchOrder::kRarest, 1);
+  o.dedup = Dedup::kBitstate;
+  SearchResult r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_THAT(r.trouble->message, HasSubstr("bitstate"));
+  o = with(SearchOrder::kDepthFirst, 1);
+  o.checkpoint.emplace();
+  r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_THAT(r.trouble->message, HasSubstr("cannot be saved"));
 }
 
 }  // namespace

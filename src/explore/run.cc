@@ -4,6 +4,16 @@
 
 namespace sisyfs::detail {
 
+std::optional<Error> refusal(const SearchOptions& options, bool by_generations) {
+  if ((options.checkpoint || options.resume != nullptr) && !by_generations)
+    return bad_input(
+        "this search cannot be saved: choose a breadth-first or best-first order, "
+        "exact dedup or none, and a target that can follow choices");
+  if (options.dedup == Dedup::kBitstate && (by_generations || options.order == SearchOrder::kWalk))
+    return bad_input("this order knows no bitstate dedup: choose exact or none");
+  return std::nullopt;
+}
+
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show) {
   using Clock = std::chrono::steady_clock;
@@ -32,9 +42,13 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
 void pronounce(const SearchOptions& options, SearchResult& result) {
   result.findings &= options.watched;
   const bool cut = result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
+  const bool best_first =
+      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
   if (result.findings != 0)
     result.verdict = Verdict::kFail;
-  else if (cut || options.dedup == Dedup::kBitstate)
+  else if (cut || options.dedup == Dedup::kBitstate || options.order == SearchOrder::kWalk)
+    result.verdict = Verdict::kUnknown;
+  else if (best_first && result.unexpanded != 0)  // a state at the bound may have had a shorter way
     result.verdict = Verdict::kUnknown;
   else
     result.verdict = Verdict::kPass;

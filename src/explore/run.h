@@ -14,11 +14,15 @@
 #include "explore/breadth_first.h"
 #include "explore/depth_first.h"
 #include "explore/generations.h"
+#include "explore/random_walk.h"
 #include "explore/trace_finder.h"
 
 namespace sisyfs {
 
 namespace detail {
+
+// Why these options cannot be searched, if so: a combination that no strategy offers.
+std::optional<Error> refusal(const SearchOptions& options, bool by_generations);
 
 // Waits for the workers, showing progress and watching the clock and the interrupt flag.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
@@ -26,24 +30,6 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
 
 // The verdict that the numbers allow.
 void pronounce(const SearchOptions& options, SearchResult& result);
-
-// Runs work(worker) on all workers, and oversees them. Gives the seconds until the last one was done.
-template <class Work>
-double run_team(Team& team, Work work, const std::function<size_t()>& memory, const ProgressFn& show) {
-  std::atomic<unsigned> running{team.size()};
-  double seconds = 0;
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<std::jthread> threads;
-  for (unsigned worker = 0; worker < team.size(); ++worker)
-    threads.emplace_back([&, worker] {
-      work(worker);
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) seconds = spent.count();
-    });
-  oversee(team, running, memory, show);
-  threads.clear();
-  return seconds;
-}
 
 template <template <class, class> class Strategy, class System, class DedupPolicy>
 SearchResult run_with(const System& system, const SearchOptions& options, const ProgressFn& show) {
@@ -60,9 +46,18 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   });
   {
     Strategy<System, DedupPolicy> strategy(system, seen, team);
-    result.seconds = run_team(
-        team, [&](unsigned worker) { strategy.work(worker); },
-        [&] { return seen.bytes() + team.frontier_bytes(); }, show);
+    std::atomic<unsigned> running{options.threads};
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::jthread> threads;
+    for (unsigned worker = 0; worker < options.threads; ++worker)
+      threads.emplace_back([&, worker] {
+        strategy.work(worker);
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) result.seconds = spent.count();
+      });
+    oversee(
+        team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show);
+    threads.clear();
     result.stopped = team.stop_reason();
     strategy.conclude(result);
   }
@@ -72,40 +67,60 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   return result;
 }
 
-// A search in generations (generations.h).
-template <FollowableSystem System>
+// The search that keeps no states (generations.h).
+template <class System>
 SearchResult run_generations(const System& system, const SearchOptions& options, const ProgressFn& show) {
   SearchResult result;
-  std::unique_ptr<GenerationSearch> search;
-  Team team(options, [&] { search->maintain(); });
-  search = std::make_unique<GenerationSearch>(options, team);
-  typename System::State initial;
-  system.initial(initial);
-  if (!search->begin(system.fingerprint(initial))) {
+  Team team(options, [] {});
+  Harvest harvest(options, team);
+  if (!harvest.ok()) {
     result.stopped = Stop::kMemory;
     return result;
   }
-  Generations<System> generations(system, *search, team);
-  result.seconds = run_team(
-      team, [&](unsigned worker) { generations.work(worker); }, [&] { return search->bytes(); }, show);
-  result.stopped = team.stop_reason();
-  search->conclude(result);
-  result.memory_bytes = search->bytes();
+  Generations<System> strategy(system, harvest, team);
+  std::atomic<unsigned> running{options.threads};
+  std::vector<std::jthread> threads;
+  for (unsigned worker = 0; worker < options.threads; ++worker)
+    threads.emplace_back([&, worker] {
+      strategy.work(worker);
+      running.fetch_sub(1, std::memory_order_acq_rel);
+    });
+  oversee(
+      team, running, [&] { return harvest.bytes(); }, show);
+  threads.clear();
+  harvest.conclude(result);
   pronounce(options, result);
   return result;
 }
 
+template <class System>
+constexpr bool by_generations(const SearchOptions& options) {
+  if (options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest) return true;
+  return FollowableSystem<System> && options.order == SearchOrder::kBreadthFirst &&
+         options.dedup != Dedup::kBitstate;
+}
+
 }  // namespace detail
 
-// Searches `system`. `show` may be empty; it is called a few times a second, from the calling thread.
+// Searches `system`. Breadth-first a system that can follow choices is searched by generations, others
+// with their states in the frontier; the best-first orders are always searched by generations. `show` may be
+// empty; it is called a few times a second, from the calling thread.
 template <TransitionSystem System>
 SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
   using detail::run_with;
-  const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
-  if constexpr (FollowableSystem<System>) {
-    if (options.order == SearchOrder::kBreadthFirst && options.dedup != Dedup::kBitstate)
-      return detail::run_generations(system, options, show);
+  const bool by_generations = detail::by_generations<System>(options);
+  if (auto refused = detail::refusal(options, by_generations)) {
+    SearchResult result;
+    result.stopped = Stop::kHarness;
+    result.trouble = std::move(refused);
+    return result;
   }
+  if (by_generations) return detail::run_generations(system, options, show);
+  if (options.order == SearchOrder::kWalk) {
+    if (options.dedup == Dedup::kNone) return run_with<RandomWalk, System, NoDedup>(system, options, show);
+    return run_with<RandomWalk, System, ExactDedup<false>>(system, options, show);
+  }
+  const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
   if (options.order == SearchOrder::kBreadthFirst) {
     if (options.dedup == Dedup::kExact)
       return run_with<BreadthFirst, System, ExactDedup<false>>(system, options, show);

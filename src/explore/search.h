@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,24 +30,17 @@ inline Verdict merge(Verdict a, Verdict b) { return a > b ? a : b; }
 enum class SearchOrder : uint8_t {
   kBreadthFirst,
   kDepthFirst,
-  kMostRecovery,  // best first: the states whose transition made recovery work most
-  kRarest,        // best first: the states whose transition reached the marks that were reached least
-  kWalk,          // random walks from the initial state, see WalkOptions
+  kMostRecovery,  // best-first: states after which recovery had most to do
+  kRarest,        // best-first: states whose transition reached marks that were seen least often
+  kWalk,          // random walks, which find but never prove
 };
 // How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with isomorphic
 // trees and the same last ops are taken for one.
 enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
 
 // Why a search ended before its space or its depth bound was exhausted.
-enum class Stop : uint8_t {
-  kNo,
-  kFinding,
-  kInterrupted,
-  kTime,
-  kStates,
-  kMemory,
-  kBroken,  // the system did not do again what it had done: it is not deterministic
-};
+// kHarness: not by a bound but by trouble of ours or of the harness; SearchResult::trouble says which.
+enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory, kHarness };
 
 // When findings end a search. A breadth-first search finishes its layer first, so that what it found does
 // not depend on the number of threads.
@@ -66,22 +58,21 @@ struct SearchBounds {
   size_t memory_bytes = size_t{4} << 30;  // visited set and frontier together
 };
 
-struct WalkOptions {
-  uint64_t walks = 1000;  // how many
-  uint32_t length = 100;  // steps of each, unless it comes to a dead end
-  uint64_t seed = 1;      // walk i is decided by the seed and i alone
-};
+class LoadedCheckpoint;
 
-// Where and when a search saves what it knows (explore/checkpoint.h). Kept by searches in generations:
-// breadth-first over a followable system, and best first.
+// Where and how often a search saves itself (explore/checkpoint.h).
 struct CheckpointOptions {
   std::string path;
-  std::chrono::milliseconds interval = std::chrono::minutes(10);  // at least, between two saves
-  Digest identity;                                                // of what is searched
-  std::string about;  // a text for whoever resumes, such as the command's setup
+  std::chrono::milliseconds interval = std::chrono::minutes(1);  // at least, between two saves
+  Digest identity;    // of all that decides the search: target, settings, bounds, kind of fingerprint
+  std::string setup;  // for whoever resumes; the search does not read it
 };
 
-class Checkpoint;
+struct WalkOptions {
+  uint64_t walks = 1000;
+  uint32_t length = 100;  // transitions
+  uint64_t seed = 1;
+};
 
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
@@ -94,10 +85,14 @@ struct SearchOptions {
   bool digest_visited = true;       // fill SearchResult::visited, for a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;
-  WalkOptions walk;
-  std::optional<CheckpointOptions> checkpoint;
-  // A search to go on with, which must fit these options (Checkpoint::fits).
-  std::shared_ptr<const Checkpoint> resume;
+  WalkOptions walk;                             // for SearchOrder::kWalk
+  std::optional<CheckpointOptions> checkpoint;  // to be saved, see explore/generations.h
+  const LoadedCheckpoint* resume = nullptr;     // to go on from; must outlive the search
+};
+
+struct FoundTrace {
+  uint32_t kind = 0;  // the bit's number in Outcome::findings
+  Trace trace;
 };
 
 struct Progress {
@@ -126,13 +121,13 @@ struct SearchResult {
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)
   double merge_probability = 0;                // that any two states were taken for one
   size_t memory_bytes = 0;                     // visited set and frontier at their largest
-  double seconds = 0;                          // of a resumed search: from its first beginning
-  // For each kind in `findings` the first shortest trace, by length and then kind. Searches in generations
-  // and walks fill it; it is empty after the others, for which find_traces() searches once more.
+  double seconds = 0;                          // a resumed search counts from its first start
+  // The first shortest way to each kind found, sorted by length, then kind; from searches that keep paths.
   std::vector<FoundTrace> traces;
-  Trace broken;              // where stopped == kBroken: the way to the state that could not be had again
-  uint64_t checkpoints = 0;  // saves that went well
-  Status checkpoint_status;  // of the last save
+  // What went wrong outside of the search itself: a checkpoint that could not be written (the search went
+  // on), or, with Stop::kHarness, what made it end.
+  std::optional<Error> trouble;
+  uint32_t checkpoints_written = 0;
 };
 
 }  // namespace sisyfs

@@ -23,11 +23,6 @@
 // commits is the order of exploration, the same each time. A successor that this system knows to have been
 // committed to the same sink before may be given as sink.commit_again(outcome), without being built, if
 // sink.remembers(): a sink that has to see every successor in full does not.
-//
-// A system whose states are heavy may also offer follow(from, choice, to): the successor that expand()
-// commits with this choice, without judging it and without the others. A search can then keep the way to
-// a state in place of the state (explore/generations.h). It answers false where there is no such choice,
-// which in a search means that the system is not deterministic.
 #pragma once
 
 #include <concepts>
@@ -41,23 +36,15 @@ namespace sisyfs {
 enum class Choice : uint32_t {};
 
 // What a transition showed. `findings` has a bit for each broken promise (numbered by the finding
-// catalogue), `marks` a bit for each "sometimes" property that was reached (numbered by the system), and
-// `work` how much recovery did on the way (the blocks that it wrote), for searches that seek it out.
+// catalogue), `marks` a bit for each "sometimes" property that was reached (numbered by the system).
 struct Outcome {
   uint32_t findings = 0;
   uint32_t marks = 0;
-  uint16_t work = 0;
+  uint16_t work = 0;  // how much recovery had to do, for the order that prefers it
 };
 
 // The choices from the initial state to a point of interest.
 using Trace = std::vector<Choice>;
-
-// How a kind of finding came about.
-struct FoundTrace {
-  uint32_t kind = 0;  // the bit's number in Outcome::findings
-  Trace trace;
-  friend bool operator==(const FoundTrace&, const FoundTrace&) = default;
-};
 
 namespace detail {
 
@@ -102,10 +89,13 @@ concept TransitionSystem = requires(const T system, typename T::State& state, co
   system.expand(from, sink);
 };
 
+// A system that can do one choice without looking at the others and without judging. `follow` builds in
+// `to` the state that expand() would commit with this choice; false when there is no such choice, which a
+// search takes as proof that the system is not deterministic. With it a search need not keep states.
 template <class T>
 concept FollowableSystem = TransitionSystem<T> &&
-    requires(const T system, const typename T::State& from, typename T::State& to) {
-  { system.follow(from, Choice{}, to) } -> std::same_as<bool>;
+    requires(const T system, const typename T::State& from, Choice choice, typename T::State& to) {
+  { system.follow(from, choice, to) } -> std::same_as<bool>;
 };
 
 }  // namespace sisyfs

@@ -81,14 +81,13 @@ void Team::report(unsigned worker, const Tally& tally) {
 }
 
 uint64_t Team::states() const {
-  uint64_t sum = states_before_;
+  uint64_t sum = 0;
   for (const WorkerCounts& c : counts_) sum += c.states.load(std::memory_order_relaxed);
   return sum;
 }
 
 Progress Team::progress() const {
   Progress p;
-  p.states = states_before_;
   for (const WorkerCounts& c : counts_) {
     p.states += c.states.load(std::memory_order_relaxed);
     p.transitions += c.transitions.load(std::memory_order_relaxed);

@@ -70,8 +70,6 @@ class Team {
   void report(unsigned worker, const Tally& tally);
   Progress progress() const;
   uint64_t states() const;
-  // States that were there before the workers' counts began. Before any of them works.
-  void set_states_before(uint64_t states) { states_before_ = states; }
 
   // Memory of the frontier, for the bound and for the closing statement.
   void use_memory(int64_t bytes) { frontier_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
@@ -88,7 +86,6 @@ class Team {
   std::atomic<bool> pause_wanted_{false};
   std::atomic<int64_t> frontier_bytes_{0};
   std::vector<WorkerCounts> counts_;
-  uint64_t states_before_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   unsigned active_;

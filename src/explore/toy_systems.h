@@ -1,81 +1,51 @@
-// Small systems for the tests of searches in generations.
+// Small systems for the tests of searches that keep no states.
 #pragma once
 
-#include <gtest/gtest.h>
+#include <atomic>
 
-#include "explore/search.h"
+#include "explore/system.h"
 
-namespace sisyfs::toy {
+namespace sisyfs {
 
-// Numbers modulo `size`. Four in a row have one fingerprint, as states of one shape have, and what follows
-// depends on which of them was kept: a search is only then the same each time if it keeps the same ones.
-struct Coarse {
-  using State = uint32_t;
-  static constexpr uint32_t kChoices = 6;
-  uint32_t size = 100003;
-  uint32_t rare = 4999;  // one number in so many is a finding
+// A system whose fingerprint is coarse: it stands for many states with different futures, so what a search
+// sees depends on which of them it kept. A state is one number; each choice scrambles it anew.
+struct Blurred {
+  using State = uint64_t;
+  uint64_t classes = 20000;  // fingerprints
+  uint32_t branching = 3;
+  std::atomic<uint64_t>* expansions = nullptr;  // counted, to interrupt a search at a chosen point
+  std::atomic<bool>* interrupt = nullptr;
+  uint64_t interrupt_at = 0;
+  uint64_t lose_after = ~uint64_t{0};  // expansions after which a choice is not there any more
 
   void initial(State& s) const { s = 1; }
   Digest fingerprint(const State& s) const {
-    const uint32_t group = s / 4;
-    return digest_of(&group, sizeof group);
+    const uint64_t blurred = s % classes;
+    return digest_of(&blurred, sizeof blurred);
   }
-  State after(State s, uint32_t choice) const {
-    return static_cast<State>((uint64_t{s} * (2 * choice + 1) + 7 * choice + 1) % size);
+  static State step(State from, uint32_t choice) {
+    return mul_fold(from + choice + 1, 0x9e3779b97f4a7c15u) ^ from >> 7;
   }
   bool follow(const State& from, Choice choice, State& to) const {
-    const auto number = static_cast<uint32_t>(choice);
-    if (number >= kChoices) return false;
-    to = after(from, number);
+    if (expansions != nullptr && expansions->load() > lose_after) return false;
+    if (static_cast<uint32_t>(choice) >= branching) return false;
+    to = step(from, static_cast<uint32_t>(choice));
     return true;
+  }
+  Outcome outcome_of(State s) const {
+    return {.findings = static_cast<uint32_t>(s % 1999 == 3) | static_cast<uint32_t>(s % 4001 == 7) << 5,
+            .marks = s % 11 == 0 ? uint32_t{1} << s % 31 : 0,
+            .work = static_cast<uint16_t>(s % 400)};
   }
   template <class Sink>
   void expand(const State& s, Sink& sink) const {
-    for (uint32_t choice = 0; choice < kChoices; ++choice) {
-      const State to = after(s, choice);
+    if (expansions != nullptr && expansions->fetch_add(1) + 1 == interrupt_at) interrupt->store(true);
+    for (uint32_t choice = 0; choice < branching; ++choice) {
+      const State to = step(s, choice);
       sink.next() = to;
       sink.commit(Choice{choice}, outcome_of(to));
     }
   }
-  Outcome outcome_of(State to) const {
-    Outcome outcome;
-    if (to % rare == 5) outcome.findings = uint32_t{1} << (to / rare % 5);
-    if (to % 11 == 3) outcome.marks = uint32_t{1} << (to % 7);
-    outcome.work = static_cast<uint16_t>(to % 13);
-    return outcome;
-  }
 };
 
-// Where a trace leads, and what its last step showed.
-inline Outcome outcome_of_trace(const Coarse& system, const Trace& trace) {
-  Coarse::State state = 0, next = 0;
-  system.initial(state);
-  for (Choice choice : trace) {
-    EXPECT_TRUE(system.follow(state, choice, next));
-    state = next;
-  }
-  return system.outcome_of(state);
-}
-
-// That two searches came to the same, in all but time and memory.
-inline void expect_same(const SearchResult& a, const SearchResult& b) {
-  EXPECT_EQ(a.verdict, b.verdict);
-  EXPECT_EQ(a.stopped, b.stopped);
-  EXPECT_EQ(a.states, b.states);
-  EXPECT_EQ(a.transitions, b.transitions);
-  EXPECT_EQ(a.unexpanded, b.unexpanded);
-  EXPECT_EQ(a.depth, b.depth);
-  EXPECT_EQ(a.exhausted, b.exhausted);
-  EXPECT_EQ(a.findings, b.findings);
-  EXPECT_EQ(a.marks, b.marks);
-  EXPECT_EQ(a.times_found, b.times_found);
-  EXPECT_EQ(a.visited, b.visited);
-  EXPECT_EQ(a.merge_probability, b.merge_probability);
-  EXPECT_EQ(a.traces, b.traces);
-  for (uint32_t left = a.findings; left != 0; left &= left - 1) {
-    const int kind = __builtin_ctz(left);
-    EXPECT_EQ(a.least_depth[kind], b.least_depth[kind]);
-  }
-}
-
-}  // namespace sisyfs::toy
+}  // namespace sisyfs

@@ -94,4 +94,12 @@ std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& o
   return sink.take();
 }
 
+// The same for what a search has found: its own traces where it kept paths, else a second search.
+template <TransitionSystem System>
+std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options,
+                                    const SearchResult& result) {
+  if (!result.traces.empty()) return result.traces;
+  return find_traces(system, options, result.findings);
+}
+
 }  // namespace sisyfs

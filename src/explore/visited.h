@@ -64,14 +64,23 @@ class VisitedSet {
 
   void prefetch(const Digest& d) const { __builtin_prefetch(&slot(region_of(d) + home_of(tag_of(d))), 1); }
 
+  // Whether a fingerprint is there. Safe to call from many threads; never while grow() runs.
+  bool contains(const Digest& d) const;
+  // Calls each(fingerprint) for all of them; of a fingerprint the bits that the set keeps, the rest zero.
+  template <class Each>
+  void for_each(Each each) const {
+    for (uint64_t i = 0; i < capacity(); ++i) {
+      const uint64_t word = slot(i).load(std::memory_order_relaxed);
+      if (word != 0) each(Digest{(i / (lines_ * kLine)) << 52, word});
+    }
+  }
+
   // Inserts a fingerprint. Safe to call from many threads; never while grow() runs.
   Seen insert(const Digest& d) {
     size_t index;
     return find_or_insert(d, index);
   }
-  // Whether a fingerprint is in the set. Safe to call from many threads; never while grow() runs.
-  bool contains(const Digest& d) const;
-  // The same as insert(), for a state reached at `depth`. kNew also when all earlier visits were deeper.
+  // The same, for a state reached at `depth`. kNew also when all earlier visits were deeper.
   Seen insert_at(const Digest& d, uint16_t depth);
 
   // Makes room, without occupying more than `limit` bytes. False when there is not enough to gain; the
@@ -88,14 +97,6 @@ class VisitedSet {
   // The order-independent digest of all fingerprints: equal for equal sets of visited states.
   Digest digest() const;
   uint64_t count() const;
-  // Calls take(fingerprint) for each state, in the order of the table, with the 76 bits that are kept.
-  template <class Take>
-  void for_each(Take take) const {
-    for (uint64_t i = 0; i < capacity(); ++i) {
-      const uint64_t word = slot(i).load(std::memory_order_relaxed);
-      if (word != 0) take(Digest{i / (lines_ * kLine) << 52, word});
-    }
-  }
   // With depth: how many states have this least depth.
   uint64_t count_at(uint16_t depth) const;
 
@@ -185,7 +186,7 @@ inline bool VisitedSet::contains(const Digest& d) const {
   for (uint64_t scanned = 0; scanned < size; scanned += kLine) {
     const auto [same, empty] = detail::scan_line(&slot(region + at), tag);
     if (same != 0) return true;
-    if (empty != 0) return false;
+    if (empty != 0) return false;  // an insertion would have taken this place
     at = at + kLine == size ? 0 : at + kLine;
   }
   return false;

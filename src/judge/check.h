@@ -33,6 +33,10 @@ class Check {
   virtual Status accepts(const SearchOptions& options) const = 0;
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
   virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const = 0;
+  // The same for what a search found: the traces that it kept, if it did, else a second search.
+  std::vector<FoundTrace> explain(const SearchOptions& options, const SearchResult& result) const {
+    return result.traces.empty() ? explain(options, result.findings) : result.traces;
+  }
   // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
   virtual Result<Story> tell(const Trace& trace) const = 0;
   // The marks that a run of this check can reach.
@@ -76,6 +80,7 @@ class SystemCheck : public Check {
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     return run_search(system_, options, show);
   }
+  using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return find_traces(system_, options, wanted);
   }

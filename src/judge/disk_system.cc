@@ -49,6 +49,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
   }
+  using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
                              : SystemCheck::explain(options, wanted);

@@ -63,8 +63,8 @@ const char* name_of(Stop stop) {
       return "states";
     case Stop::kMemory:
       return "memory";
-    case Stop::kBroken:
-      return "broken";
+    case Stop::kHarness:
+      return "harness";
   }
   return "";
 }

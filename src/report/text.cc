@@ -76,8 +76,8 @@ std::string stop_text(Stop stop) {
       return "the bound on states was reached";
     case Stop::kMemory:
       return "the memory bound was reached";
-    case Stop::kBroken:
-      return "the target did not do again what it had done: it is not deterministic";
+    case Stop::kHarness:
+      return "the harness failed";
   }
   return "";
 }

@@ -1,0 +1,111 @@
+#include "explore/agenda.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "explore/checkpoint.h"
+
+namespace sisyfs {
+
+Agenda::Agenda(SearchOrder order)
+    : order_(order),
+      by_layer_(order == SearchOrder::kBreadthFirst),
+      list_(by_layer_ ? 0 : 1),
+      queues_(by_layer_ ? 0 : kClasses) {}
+
+uint32_t Agenda::class_of(Outcome outcome) const {
+  if (order_ == SearchOrder::kMostRecovery) return std::min<uint32_t>(outcome.work, kClasses - 1);
+  uint32_t rarest = kUnmarked;
+  for (uint32_t left = outcome.marks; left != 0; left &= left - 1) {
+    const auto bit = static_cast<uint32_t>(std::countr_zero(left));
+    if (rarest == kUnmarked || counts_then_[bit] < counts_then_[rarest]) rarest = bit;
+  }
+  return rarest;
+}
+
+void Agenda::add(uint32_t node, Outcome led_there) {
+  if (by_layer_) {
+    later_ = node + 1;
+    return;
+  }
+  queues_[class_of(led_there)].nodes.push_back(node);
+}
+
+std::vector<uint32_t> Agenda::classes_best_first() const {
+  std::vector<uint32_t> classes(order_ == SearchOrder::kMostRecovery ? kClasses : kUnmarked + 1);
+  std::iota(classes.begin(), classes.end(), 0u);
+  if (order_ == SearchOrder::kMostRecovery) {
+    std::reverse(classes.begin(), classes.end());
+  } else {
+    std::stable_sort(classes.begin(), classes.end() - 1,
+                     [this](uint32_t a, uint32_t b) { return counts_then_[a] < counts_then_[b]; });
+  }
+  return classes;
+}
+
+bool Agenda::turn() {
+  ++generation_;
+  if (by_layer_) {
+    first_ = end_;
+    end_ = later_;
+    return first_ != end_;
+  }
+  counts_then_ = counts_;
+  list_.clear();
+  for (const uint32_t which : classes_best_first()) {
+    Queue& queue = queues_[which];
+    while (list_.size() < kGeneration && queue.head < queue.nodes.size())
+      list_.push_back(queue.nodes[queue.head++]);
+    if (queue.head * 2 > queue.nodes.size()) {
+      queue.nodes.erase(queue.nodes.begin(), queue.nodes.begin() + static_cast<ptrdiff_t>(queue.head));
+      queue.head = 0;
+    }
+  }
+  std::sort(list_.begin(), list_.end());
+  return !list_.empty();
+}
+
+void Agenda::count_marks(const MarkCounts& more) {
+  for (size_t bit = 0; bit < counts_.size(); ++bit) counts_[bit] += more[bit];
+}
+
+size_t Agenda::bytes() const {
+  size_t sum = list_.capacity() * sizeof(uint32_t);
+  for (const Queue& queue : queues_) sum += queue.nodes.capacity() * sizeof(uint32_t);
+  return sum;
+}
+
+void Agenda::save(Encoder& out) const {
+  out.put(generation_);
+  out.put(first_);
+  out.put(end_);
+  out.put(later_);
+  out.put(counts_);
+  out.put(counts_then_);
+  out.put_all(list_);
+  for (const Queue& queue : queues_)
+    out.put_all(
+        std::vector<uint32_t>(queue.nodes.begin() + static_cast<ptrdiff_t>(queue.head), queue.nodes.end()));
+}
+
+bool Agenda::restore(Decoder& in, uint32_t nodes) {
+  in.get(generation_);
+  in.get(first_);
+  in.get(end_);
+  in.get(later_);
+  in.get(counts_);
+  in.get(counts_then_);
+  in.get_all(list_);
+  bool known = first_ <= end_ && end_ <= later_ && later_ <= nodes;
+  const auto is_node = [nodes](uint32_t node) { return node < nodes; };
+  known = known && std::all_of(list_.begin(), list_.end(), is_node);
+  for (Queue& queue : queues_) {
+    in.get_all(queue.nodes);
+    queue.head = 0;
+    known = known && std::all_of(queue.nodes.begin(), queue.nodes.end(), is_node);
+  }
+  return known && in.ok();
+}
+
+}  // namespace sisyfs

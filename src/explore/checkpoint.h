@@ -1,0 +1,145 @@
+// Checkpoints: a search in a file, to be gone on with later. The format: docs/formats/checkpoint.md.
+//
+//   CheckpointWriter out(options);                        // a temporary file beside options.path
+//   out.section(CheckpointSection::kNodes, data, size);
+//   Status saved = out.finish();                          // checksum, fsync, rename
+//
+//   Result<LoadedCheckpoint> loaded = load_checkpoint(path);
+//   if (!loaded) ...                                      // corrupt, truncated, of another version
+//   if (Status same = loaded->matches(identity); !same) ...
+//   options.resume = &*loaded;
+//
+// A file under the final name is always whole: it is there under another name until it is on the disk.
+// What is in the sections is the business of the search that wrote them (explore/harvest.h).
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "explore/search.h"
+
+namespace sisyfs {
+
+enum class CheckpointSection : uint32_t {
+  kSetup = 1,    // the text of CheckpointOptions::setup
+  kSummary = 2,  // counts, findings, the place in the generation
+  kNodes = 3,    // parent and choice of each node
+  kDepths = 4,   // best-first: the depth of each node
+  kVisited = 5,  // the visited set
+  kPending = 6,  // successors that were generated and not yet looked up
+  kAgenda = 7,   // what is to be expanded
+};
+
+// Plain values one after the other.
+class Encoder {
+ public:
+  template <class T>
+  void put(const T& value) {
+    const auto* from = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), from, from + sizeof value);
+  }
+  template <class T>
+  void put_all(const std::vector<T>& values) {
+    put(uint64_t{values.size()});
+    const auto* from = reinterpret_cast<const std::byte*>(values.data());
+    bytes_.insert(bytes_.end(), from, from + values.size() * sizeof(T));
+  }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// And back. What lies beyond the end reads as nothing, and ok() is false from then on.
+class Decoder {
+ public:
+  explicit Decoder(std::span<const std::byte> bytes) : left_(bytes) {}
+  template <class T>
+  void get(T& value) {
+    if (!take(&value, sizeof value)) value = T{};
+  }
+  template <class T>
+  void get_all(std::vector<T>& values) {
+    uint64_t count = 0;
+    get(count);
+    values.clear();
+    if (count > left_.size() / sizeof(T)) ok_ = false;
+    if (!ok_) return;
+    values.resize(count);
+    take(values.data(), count * sizeof(T));
+  }
+  bool ok() const { return ok_; }
+  bool done() const { return ok_ && left_.empty(); }
+
+ private:
+  bool take(void* to, size_t size) {
+    ok_ = ok_ && size <= left_.size();
+    if (!ok_) return false;
+    if (size != 0) std::memcpy(to, left_.data(), size);
+    left_ = left_.subspan(size);
+    return true;
+  }
+  std::span<const std::byte> left_;
+  bool ok_ = true;
+};
+
+class CheckpointWriter {
+ public:
+  explicit CheckpointWriter(const CheckpointOptions& options);
+  ~CheckpointWriter();  // an unfinished file is removed
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  void section(CheckpointSection which, const void* data, size_t size);
+  // The same in parts: begin with the whole size, then append all of it.
+  void begin(CheckpointSection which, uint64_t size);
+  void append(const void* data, size_t size);
+  Status finish();
+
+ private:
+  void flush();
+  void fail(const char* what);
+  Status finish_file();
+
+  std::string path_, temporary_;
+  int file_ = -1;
+  std::string problem_;
+  std::vector<std::byte> buffer_;
+  uint64_t left_ = 0;  // of the section that was begun
+  uint64_t padding_ = 0;
+  struct Hash;
+  Hash* hash_;
+};
+
+class LoadedCheckpoint {
+ public:
+  LoadedCheckpoint(LoadedCheckpoint&& other) noexcept;
+  LoadedCheckpoint& operator=(LoadedCheckpoint&&) = delete;
+  ~LoadedCheckpoint();
+
+  const Digest& identity() const { return identity_; }
+  std::string_view setup() const;
+  // Bad input unless this is a checkpoint of the search with this identity.
+  Status matches(const Digest& identity) const;
+  std::span<const std::byte> section(CheckpointSection which) const;
+
+ private:
+  friend Result<LoadedCheckpoint> load_checkpoint(const std::string& path);
+  LoadedCheckpoint() = default;
+  Status parse();
+
+  std::string path_;
+  const std::byte* data_ = nullptr;  // the mapped file
+  size_t size_ = 0;
+  Digest identity_;
+  std::map<CheckpointSection, std::span<const std::byte>> sections_;
+};
+
+// Reads a checkpoint and makes sure that it is whole. One sentence on what is wrong otherwise.
+Result<LoadedCheckpoint> load_checkpoint(const std::string& path);
+
+}  // namespace sisyfs

@@ -1,0 +1,245 @@
+#include "explore/harvest.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace sisyfs {
+
+void FirstMet::note(uint32_t kinds, uint32_t depth, uint32_t parent, Choice choice) {
+  for (uint32_t left = kinds; left != 0; left &= left - 1) {
+    const int kind = std::countr_zero(left);
+    Met& met = met_[static_cast<size_t>(kind)];
+    const bool known = (known_ >> kind & 1) != 0;
+    if (known && std::tie(met.depth, met.parent) <= std::tie(depth, parent)) continue;
+    met = {depth, parent, choice};
+    known_ |= uint32_t{1} << kind;
+  }
+}
+
+void FirstMet::merge(const FirstMet& other) {
+  for (uint32_t left = other.known_; left != 0; left &= left - 1) {
+    const Met& met = other.met_[static_cast<size_t>(std::countr_zero(left))];
+    note(left & -left, met.depth, met.parent, met.choice);
+  }
+}
+
+std::vector<FoundTrace> FirstMet::traces(const NodeTree& tree, uint32_t wanted) const {
+  std::vector<FoundTrace> found;
+  for (uint32_t left = known_ & wanted; left != 0; left &= left - 1) {
+    const auto kind = static_cast<uint32_t>(std::countr_zero(left));
+    found.push_back({kind, tree.path_to(met_[kind].parent)});
+    found.back().trace.push_back(met_[kind].choice);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const FoundTrace& a, const FoundTrace& b) { return a.trace.size() < b.trace.size(); });
+  return found;
+}
+
+void FirstMet::save(Encoder& out) const {
+  out.put(known_);
+  out.put(met_);
+}
+
+bool FirstMet::restore(Decoder& in, uint32_t nodes) {
+  in.get(known_);
+  in.get(met_);
+  for (uint32_t left = known_; left != 0; left &= left - 1)
+    if (met_[static_cast<size_t>(std::countr_zero(left))].parent >= nodes) return false;
+  return in.ok();
+}
+
+namespace {
+
+// A node costs at least its eight bytes, so the bound on memory bounds their number.
+uint64_t most_nodes(const SearchOptions& options) { return options.bounds.memory_bytes / sizeof(Node); }
+
+bool best_first(const SearchOptions& options) { return options.order != SearchOrder::kBreadthFirst; }
+
+}  // namespace
+
+Harvest::Harvest(const SearchOptions& options, Team& team)
+    : options_(options),
+      team_(team),
+      dedup_(options.dedup != Dedup::kNone),
+      depth_bound_(best_first(options) ? std::min(options.bounds.depth, NodeTree::kDeepest)
+                                       : options.bounds.depth),
+      visited_(dedup_ ? options.bounds.memory_bytes : 0, false, true),
+      tree_(most_nodes(options), best_first(options)),
+      agenda_(options.order),
+      hands_(options.threads) {}
+
+void Harvest::start(const Digest& initial) {
+  if (options_.resume != nullptr) {
+    if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
+    absorb();
+    if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
+  } else {
+    hands_[0].tally.states = 1;
+    if (dedup_) visited_.insert(initial);
+    ended_ = depth_bound_ == 0;
+    hands_[0].tally.unexpanded = ended_;
+  }
+  measure();
+  over_ = ended_ || team_.stopping();
+  team_.report(0, hands_[0].tally);
+  save_if_due(true);
+}
+
+void Harvest::fail(Error error) {
+  const std::lock_guard lock(trouble_mutex_);
+  if (!trouble_) trouble_ = std::move(error);
+  broken_ = over_ = true;
+  team_.stop(Stop::kHarness);
+}
+
+bool Harvest::claim(uint32_t& begin, uint32_t& end) {
+  // The overseer looks at this flag as well, but only some times a second.
+  if (options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed))
+    team_.stop(Stop::kInterrupted);
+  if (team_.stopping() || round_.load(std::memory_order_relaxed) >= kRound) return false;
+  const uint64_t at = cursor_.fetch_add(kGrain, std::memory_order_relaxed);
+  const uint32_t size = agenda_.size();
+  if (at >= size) return false;
+  begin = static_cast<uint32_t>(at);
+  end = static_cast<uint32_t>(std::min<uint64_t>(at + kGrain, size));
+  return true;
+}
+
+void Harvest::report_lost(uint32_t node) {
+  const std::lock_guard lock(trouble_mutex_);
+  broken_ = true;
+  team_.stop(Stop::kHarness);
+  if (!trouble_)
+    trouble_ = system_error("the target is not deterministic: a choice on the way to state " +
+                            std::to_string(node) + " was there once and is not there again");
+}
+
+void Harvest::collect() {
+  if (head_ == pending_.size()) {
+    pending_.clear();
+    head_ = 0;
+  }
+  std::vector<size_t> at(hands_.size());
+  for (;;) {
+    Hand* first = nullptr;
+    size_t which = 0;
+    for (size_t i = 0; i < hands_.size(); ++i) {
+      if (at[i] == hands_[i].candidates.size()) continue;
+      if (first != nullptr && first->candidates[at[which]].parent < hands_[i].candidates[at[i]].parent)
+        continue;
+      first = &hands_[i];
+      which = i;
+    }
+    if (first == nullptr) break;
+    const uint32_t parent = first->candidates[at[which]].parent;
+    for (; at[which] < first->candidates.size() && first->candidates[at[which]].parent == parent; ++at[which])
+      pending_.push_back(first->candidates[at[which]]);
+  }
+  for (Hand& hand : hands_) {
+    hand.candidates.clear();
+    if (!agenda_.counts_marks()) continue;
+    agenda_.count_marks(hand.marks);
+    hand.marks.fill(0);
+  }
+}
+
+Seen Harvest::insert(const Digest& print) {
+  if (!dedup_) return Seen::kNew;
+  const auto grow = [this] {
+    measure();
+    const size_t others = bytes() - visited_.bytes(), bound = options_.bounds.memory_bytes;
+    const size_t kept = others + others / 4;  // nodes grow with the set
+    return visited_.grow(bound > kept ? bound - kept : 0, options_.threads);
+  };
+  if (visited_.crowded(hands_[0].tally.states)) grow();
+  Seen seen = visited_.insert(print);
+  while (seen == Seen::kNoRoom && grow()) seen = visited_.insert(print);
+  return seen;
+}
+
+// False when there is no room; the candidate then stays where it is.
+bool Harvest::keep(const Offspring& candidate) {
+  Tally& tally = hands_[0].tally;
+  if (tally.states >= options_.bounds.states) {
+    team_.stop(Stop::kStates);
+    return false;
+  }
+  const Seen seen = tree_.full() ? Seen::kNoRoom : insert(candidate.print);
+  if (seen == Seen::kNoRoom) team_.stop(Stop::kMemory);
+  if (seen != Seen::kNew) return seen == Seen::kBefore;
+  const uint32_t depth = depth_of(candidate.parent) + 1;
+  ++tally.states;
+  tally.depth = std::max(tally.depth, depth);
+  if (depth >= depth_bound_) {
+    ++tally.unexpanded;
+    return true;
+  }
+  tree_.add(candidate.parent, candidate.choice, depth);
+  agenda_.add(tree_.size() - 1, {.findings = 0, .marks = candidate.marks, .work = candidate.work});
+  return true;
+}
+
+void Harvest::absorb() {
+  constexpr size_t kAhead = 8;  // candidates whose places are requested before they are looked up
+  for (; head_ < pending_.size(); ++head_) {
+    if (dedup_ && head_ + kAhead < pending_.size()) visited_.prefetch(pending_[head_ + kAhead].print);
+    if (!keep(pending_[head_])) return;
+  }
+}
+
+void Harvest::turn() {
+  cursor_ = 0;
+  ended_ = !agenda_.turn();
+  uint32_t findings = 0;
+  for (const Hand& hand : hands_) findings |= hand.tally.findings;
+  if (!ended_) team_.heed(findings);
+}
+
+void Harvest::measure() {
+  size_t sum = (dedup_ ? visited_.bytes() : 0) + tree_.bytes() + agenda_.bytes();
+  sum += pending_.capacity() * sizeof(Offspring);
+  for (const Hand& hand : hands_) sum += hand.candidates.capacity() * sizeof(Offspring);
+  bytes_.store(sum, std::memory_order_relaxed);
+}
+
+void Harvest::close_round() {
+  if (broken_) {
+    over_ = true;
+    return;
+  }
+  cursor_ = std::min<uint64_t>(cursor_, agenda_.size());
+  round_ = 0;
+  collect();
+  absorb();
+  if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
+  measure();
+  if (!ended_ && bytes() > options_.bounds.memory_bytes) team_.stop(Stop::kMemory);
+  over_ = ended_ || team_.stopping();
+  team_.report(0, hands_[0].tally);
+  save_if_due(false);
+}
+
+double Harvest::seconds() const {
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - started_;
+  return seconds_before_ + now.count();
+}
+
+void Harvest::conclude(SearchResult& result) const {
+  FirstMet met;
+  for (const Hand& hand : hands_) {
+    hand.tally.merge_into(result);
+    met.merge(hand.met);
+  }
+  result.traces = met.traces(tree_, options_.watched);
+  result.stopped = broken_ ? Stop::kHarness : team_.stop_reason();
+  result.exhausted = ended_ && !broken_ && result.unexpanded == 0;
+  result.seconds = seconds();
+  result.memory_bytes = bytes();
+  result.trouble = trouble_;
+  result.checkpoints_written = saves_;
+  if (dedup_ && options_.digest_visited) result.visited = visited_.digest();
+  if (dedup_) result.merge_probability = VisitedSet::merge_probability(result.states);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,153 @@
+// How a Harvest goes into a checkpoint and comes back (docs/formats/checkpoint.md).
+#include "explore/harvest.h"
+
+namespace sisyfs {
+
+namespace {
+
+constexpr size_t kRegions = 4096;  // fingerprints are saved by their first twelve bits
+
+struct Summary {
+  SearchOrder order;
+  Dedup dedup;
+  std::array<uint8_t, 6> zero{};
+  uint64_t cursor = 0;
+  uint64_t states = 0, transitions = 0, unexpanded = 0;
+  uint32_t depth = 0, findings = 0, marks = 0, zero_too = 0;
+  std::array<uint64_t, SearchResult::kKinds> times_found{};
+  std::array<uint32_t, SearchResult::kKinds> least_depth{};
+  double seconds = 0;
+};
+
+template <class T>
+std::vector<T> copy_of(std::span<const std::byte> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+}  // namespace
+
+void Harvest::save_if_due(bool first) {
+  if (!options_.checkpoint || broken_) return;
+  const Stop why = team_.stop_reason();
+  const bool cut = over_ && !ended_ && why != Stop::kFinding;
+  const auto now = std::chrono::steady_clock::now();
+  if (!first && !cut && (over_ || now - saved_ < options_.checkpoint->interval)) return;
+  Status saved = save();
+  saved_ = std::chrono::steady_clock::now();
+  if (saved) {
+    ++saves_;
+    return;
+  }
+  if (first) return fail(saved.error());  // better to know now than after hours
+  const std::lock_guard lock(trouble_mutex_);
+  trouble_ = saved.error();
+}
+
+Status Harvest::save() const {
+  SearchResult sum;
+  FirstMet met;
+  for (const Hand& hand : hands_) {
+    hand.tally.merge_into(sum);
+    met.merge(hand.met);
+  }
+  Summary summary{.order = options_.order, .dedup = options_.dedup};
+  summary.cursor = cursor_;
+  summary.states = sum.states;
+  summary.transitions = sum.transitions;
+  summary.unexpanded = sum.unexpanded;
+  summary.depth = sum.depth;
+  summary.findings = sum.findings;
+  summary.marks = sum.marks;
+  summary.times_found = sum.times_found;
+  summary.least_depth = sum.least_depth;
+  summary.seconds = seconds();
+  Encoder first, agenda;
+  first.put(summary);
+  met.save(first);
+  agenda_.save(agenda);
+
+  CheckpointWriter out(*options_.checkpoint);
+  out.section(CheckpointSection::kSummary, first.bytes().data(), first.bytes().size());
+  out.section(CheckpointSection::kNodes, &tree_.at(0), tree_.size() * sizeof(Node));
+  if (tree_.with_depth())
+    out.section(CheckpointSection::kDepths, tree_.depths(), tree_.size() * sizeof(uint16_t));
+  if (dedup_) save_visited(out);
+  out.section(CheckpointSection::kPending, pending_.data() + head_,
+              (pending_.size() - head_) * sizeof(Offspring));
+  out.section(CheckpointSection::kAgenda, agenda.bytes().data(), agenda.bytes().size());
+  return out.finish();
+}
+
+void Harvest::save_visited(CheckpointWriter& out) const {
+  std::vector<uint64_t> counts(kRegions);
+  uint64_t all = 0;
+  visited_.for_each([&](const Digest& d) { ++counts[d.hi >> 52], ++all; });
+  out.begin(CheckpointSection::kVisited, (kRegions + all) * sizeof(uint64_t));
+  out.append(counts.data(), kRegions * sizeof(uint64_t));
+  visited_.for_each([&](const Digest& d) { out.append(&d.lo, sizeof d.lo); });
+}
+
+bool Harvest::restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths) {
+  const auto saved = copy_of<Node>(nodes);
+  const auto deep = copy_of<uint16_t>(depths);
+  if (saved.empty() || (tree_.with_depth() && deep.size() != saved.size())) return false;
+  for (size_t i = 1; i < saved.size(); ++i) {
+    if (tree_.full() || saved[i].parent >= i) return false;
+    tree_.add(saved[i].parent, saved[i].choice, tree_.with_depth() ? deep[i] : 0);
+  }
+  return true;
+}
+
+bool Harvest::restore_visited(std::span<const std::byte> bytes) {
+  const auto words = copy_of<uint64_t>(bytes);
+  if (words.size() < kRegions) return false;
+  size_t at = kRegions;
+  for (uint64_t region = 0; region < kRegions; ++region) {
+    if (words[region] > words.size() - at) return false;
+    for (uint64_t i = 0; i < words[region]; ++i, ++at) {
+      if (visited_.crowded(at - kRegions)) visited_.grow(options_.bounds.memory_bytes, options_.threads);
+      const Digest print{region << 52, words[at]};
+      Seen seen = visited_.insert(print);
+      while (seen == Seen::kNoRoom && visited_.grow(options_.bounds.memory_bytes, options_.threads))
+        seen = visited_.insert(print);
+      if (seen != Seen::kNew) return false;
+    }
+  }
+  return at == words.size();
+}
+
+Status Harvest::restore(const LoadedCheckpoint& from) {
+  const Error misfit =
+      bad_input("the checkpoint does not fit this search, or needs more memory than its bound allows");
+  if (options_.checkpoint)
+    if (Status same = from.matches(options_.checkpoint->identity); !same) return same;
+  Summary summary;
+  Decoder in(from.section(CheckpointSection::kSummary));
+  in.get(summary);
+  if (!in.ok() || summary.order != options_.order || summary.dedup != options_.dedup) return misfit;
+  if (!restore_nodes(from.section(CheckpointSection::kNodes), from.section(CheckpointSection::kDepths)))
+    return misfit;
+  if (!hands_[0].met.restore(in, tree_.size()) || !in.done()) return misfit;
+  Decoder agenda(from.section(CheckpointSection::kAgenda));
+  if (!agenda_.restore(agenda, tree_.size()) || !agenda.done()) return misfit;
+  if (dedup_ && !restore_visited(from.section(CheckpointSection::kVisited))) return misfit;
+  pending_ = copy_of<Offspring>(from.section(CheckpointSection::kPending));
+  for (const Offspring& candidate : pending_)
+    if (candidate.parent >= tree_.size()) return misfit;
+  cursor_ = summary.cursor;
+  Tally& tally = hands_[0].tally;
+  tally.states = summary.states;
+  tally.transitions = summary.transitions;
+  tally.unexpanded = summary.unexpanded;
+  tally.depth = summary.depth;
+  tally.findings = summary.findings;
+  tally.marks = summary.marks;
+  tally.times_found = summary.times_found;
+  tally.least_depth = summary.least_depth;
+  seconds_before_ = summary.seconds;
+  return {};
+}
+
+}  // namespace sisyfs
