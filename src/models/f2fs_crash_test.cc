@@ -244,7 +244,7 @@ TEST(F2fsCrash, SegmentsReusedAtOnceAreFoundFirstInFirstOut) {
 // The story of section 5.3.2: a file that spans segments is written over, a rename makes the block of the
 // root's entries invalid, the segments are written again, and the power goes before the checkpoint is
 // complete.
-TEST(F2fsCrash, RootDirectoryIsLostWhereSegmentsAreReusedAtOnce) {
+TEST(F2fsCrash, TraceOfTheThesisIsFoundWhereSegmentsAreReusedAtOnce) {
   const Path file("/foo");
   const std::vector<Op> ops = {Op::of(OpKind::kMkdir, Path("/A")),
                                Op::of(OpKind::kCreate, file),
