@@ -38,9 +38,11 @@ constexpr std::array kCatalogue = {
     FindingInfo{FindingKind::kSharedNode, "M6", "shared-node", Severity::kCritical,
                 "a node belongs to two files"},
     FindingInfo{FindingKind::kLostNode, "M7", "lost-node", Severity::kCritical,
-                "a node of a file is not where its table says"},
+                "a file has a node that is not there or not allocated"},
     FindingInfo{FindingKind::kBadEntry, "M8", "bad-entry", Severity::kCritical,
-                "a directory holds an entry that makes no sense"},
+                "a directory entry or an inode has impossible content"},
+    FindingInfo{FindingKind::kBadSummary, "M9", "bad-summary", Severity::kRepairable,
+                "a block is said to belong to somebody else than its owner"},
 };
 
 }  // namespace

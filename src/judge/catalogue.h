@@ -30,6 +30,7 @@ enum class FindingKind : uint8_t {
   kSharedNode,
   kLostNode,
   kBadEntry,
+  kBadSummary,
 };
 
 struct FindingInfo {

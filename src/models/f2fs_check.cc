@@ -3,41 +3,43 @@
 #include <fmt/format.h>
 
 #include "judge/disk_system.h"
+#include "models/f2fs_layout.h"
 #include "models/f2fs_target.h"
 
 namespace sisyfs::f2fs {
-namespace {
-
-// What a power cut leaves of the writes since the last flush, in the order of the option's values.
-enum class PowerCuts : uint8_t { kPrefixes, kSubsets, kNone };
-
-}  // namespace
 
 std::vector<OptionSpec> option_specs() {
   return {
-      OptionSpec::choice("preset", {"thesis", "small"}, "thesis", "the sizes of the thesis, or few segments"),
-      OptionSpec::integer("segments", 0, kMaxSegments, 0, "segments of 4 blocks; 0: as the preset has it"),
+      OptionSpec::choice("preset", {"thesis", "small"}, "thesis",
+                         "sizes: as in the thesis, or so few segments and nids that a few ops fill it"),
+      OptionSpec::integer("segments", 0, kMaxSegments, 0,
+                          "segments of the main area; 0: as the preset has it"),
+      OptionSpec::integer("nids", 0, kMaxNids, 0,
+                          "node ids, of which two are taken; 0: as the preset has it"),
       OptionSpec::integer("dentry_blocks", 0, kMaxDentryBlocks, 0,
-                          "blocks of a directory, 4 entries each; 0: as the preset has it"),
-      OptionSpec::integer("reserved", 0, kMaxSegments, 0,
-                          "segments that users cannot fill; 0: as the preset has it"),
-      OptionSpec::choice("reuse", {"checkpoint", "lifo", "fifo"}, "checkpoint",
-                         "when an empty segment is written again: after a checkpoint, or at once (wrong)"),
-      OptionSpec::flag("bitmaps", true, "two copies of SIT and NAT; off: one, written in place (wrong)"),
+                          "blocks of a directory, four entries each; 0: as the preset has it"),
+      OptionSpec::integer("user_blocks", 0, kMaxSegments * 4, 0,
+                          "blocks that files and nodes may take; 0: as the preset has it"),
+      OptionSpec::integer("block_size", kMinBlockSize, kMaxBlockSize, 148, "bytes of a block"),
+      OptionSpec::choice(
+          "reuse", {"checkpoint", "lifo", "fifo"}, "checkpoint",
+          "when a segment without valid blocks is free: after a checkpoint, or (wrong) at once"),
+      OptionSpec::flag("bitmaps", true, "two copies of SIT and NAT, chosen by bitmaps; off (wrong): one"),
       OptionSpec::choice("cp_order", {"right", "footer-first", "tables-last"}, "right",
-                         "order of a checkpoint's writes; only right is right"),
-      OptionSpec::flag("cp_flush", true, "a flush before the footer of a checkpoint; off is wrong"),
-      OptionSpec::flag("rollforward", true, "recovery brings fsynced files forward; off is wrong"),
-      OptionSpec::integer("files", 1, kNids - 1, 3, "files at a time"),
-      OptionSpec::integer("dirs", 0, kNids - 1, 2, "directories at a time"),
-      OptionSpec::integer("depth", 1, 4, 2, "names in a path"),
-      OptionSpec::integer("write_blocks", 1, kMaxFileBlocks, 6,
-                          "the larger write, in blocks; the other is 1"),
-      OptionSpec::flag("sync", true, "the workload syncs and remounts"),
-      OptionSpec::flag("fsync", true, "the workload fsyncs files"),
+                         "what a checkpoint writes last: its footer, or (wrong) its body or its tables"),
+      OptionSpec::flag("cp_flush", true, "a flush before the footer of a checkpoint; off (wrong): none"),
+      OptionSpec::flag("rollforward", true, "recovery applies what was synced; off (wrong): ignores it"),
+      OptionSpec::integer("files", 0, kMaxNids, 3, "files in the workload"),
+      OptionSpec::integer("dirs", 0, kMaxNids, 2, "directories in the workload"),
+      OptionSpec::integer("depth", 1, 8, 2, "names in a path"),
+      OptionSpec::integer("write", 1, kMaxFileBlocks, 6, "blocks of a long write; a short one has one block"),
+      OptionSpec::integer("file_blocks", 1, kMaxFileBlocks, kMaxFileBlocks,
+                          "blocks of a file in the workload"),
       OptionSpec::flag("handles", true, "files are opened, written through the cache, and closed"),
       OptionSpec::flag("one_write", true,
                        "one write for each file and state, as in the thesis, and not each"),
+      OptionSpec::flag("fsync", true, "also sync single files"),
+      OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::choice("crash", {"prefixes", "subsets", "none"}, "prefixes",
                          "what a power cut keeps of the writes since the last flush"),
@@ -45,49 +47,54 @@ std::vector<OptionSpec> option_specs() {
   };
 }
 
-Result<Config> config_of(const Options& options) {
-  Config c;
-  if (options.choice_text("preset") == "small")
-    c.segments = 24, c.reserved_segments = 18, c.dentry_blocks = 1;
-  if (const auto n = options.integer("segments")) c.segments = static_cast<unsigned>(n);
-  if (const auto n = options.integer("dentry_blocks")) c.dentry_blocks = static_cast<unsigned>(n);
-  if (const auto n = options.integer("reserved")) c.reserved_segments = static_cast<unsigned>(n);
-  if (c.reserved_segments < 18) return bad_input("reserved: logs and cleaning need at least 18 segments");
-  if (c.segments < c.reserved_segments + 2)
-    return bad_input(
-        fmt::format("segments: {} leave no room beside {} reserved ones", c.segments, c.reserved_segments));
+Config config_of(const Options& options) {
+  Config c = options.choice_text("preset") == "small" ? Config::small() : Config{};
+  const auto number = [&](const char* name, unsigned fallback) {
+    const auto value = static_cast<unsigned>(options.integer(name));
+    return value == 0 ? fallback : value;
+  };
+  const bool resized = options.integer("segments") != 0;
+  c.segments = number("segments", c.segments);
+  c.nids = number("nids", c.nids);
+  c.dentry_blocks = number("dentry_blocks", c.dentry_blocks);
+  c.user_blocks = number("user_blocks", resized ? 0 : c.user_blocks);
+  c.block_size = static_cast<unsigned>(options.integer("block_size"));
   c.reuse = options.choice<Reuse>("reuse");
   c.bitmaps = options.flag("bitmaps");
-  c.cp_order = options.choice<CpOrder>("cp_order");
-  c.cp_flush = options.flag("cp_flush");
+  c.order = options.choice<CheckpointOrder>("cp_order");
+  c.checkpoint_flush = options.flag("cp_flush");
   c.rollforward = options.flag("rollforward");
   return c;
 }
 
 Result<std::unique_ptr<Check>> make_check(const Options& options) {
-  const Result<Config> config = config_of(options);
-  if (!config) return config.error();
-  const auto cuts = options.choice<PowerCuts>("crash");
+  const Config config = config_of(options);
+  if (config.segments < kLeastSegments)
+    return bad_input(fmt::format("segments is at least {}: six logs, and room to clean", kLeastSegments));
+  if (config.nids < 3) return bad_input("nids is at least 3: none, the root and one file");
+  // Beyond this cleaning may find nothing to gain (measured by long random runs).
+  const unsigned most = (config.segments - kLogs - 3) * kSegmentBlocks;
+  if (config.capacity() > most)
+    return bad_input(fmt::format("user_blocks is at most {} with {} segments", most, config.segments));
+  const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   DiskSetup setup;
-  setup.make_target = [config = *config] { return make_target(config); };
-  if (options.flag("sync")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSync, OpKind::kRemount);
+  setup.make_target = [config] { return make_target(config); };
+  setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSync);
   if (options.flag("fsync")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kFsync);
-  if (options.flag("handles")) {
-    setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
-    setup.bounds.handles = true;
-  }
+  if (options.flag("remount")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRemount);
+  setup.bounds.handles = options.flag("handles");
+  if (setup.bounds.handles) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   setup.bounds.one_write = options.flag("one_write");
-  setup.max_system_ops = static_cast<uint32_t>(options.integer("system_ops"));
-  setup.bounds.max_files = static_cast<uint32_t>(options.integer("files"));
-  setup.bounds.max_dirs = static_cast<uint32_t>(options.integer("dirs"));
-  setup.bounds.max_depth = static_cast<uint32_t>(options.integer("depth"));
-  const auto large = static_cast<uint32_t>(options.integer("write_blocks"));
-  setup.bounds.write_sizes = large == 1 ? std::vector<uint32_t>{1} : std::vector<uint32_t>{1, large};
-  setup.bounds.max_file_size = kMaxFileBlocks;
+  setup.max_system_ops = count("system_ops");
+  setup.bounds.max_files = count("files");
+  setup.bounds.max_dirs = count("dirs");
+  setup.bounds.max_depth = count("depth");
+  setup.bounds.write_sizes = {1};
+  if (count("write") != 1) setup.bounds.write_sizes.push_back(count("write"));
+  setup.bounds.max_file_size = count("file_blocks");
   setup.bounds.impossible = options.flag("impossible");
-  setup.device.cache = WriteCache::kVolatile;
-  setup.device.order = cuts == PowerCuts::kSubsets ? WriteOrder::kFree : WriteOrder::kInOrder;
-  setup.crashes = cuts != PowerCuts::kNone;
+  setup.device.order = options.choice_text("crash") == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
+  setup.crashes = options.choice_text("crash") != "none";
   return make_disk_check(std::move(setup));
 }
 

@@ -1,18 +1,20 @@
-// The F2FS model as a check: its options, what they mean, and the workload that goes with them.
+// The F2FS model as a check: its options, what they mean, and how it is run.
+//
+//   sisyfs check f2fs --set preset=small --set reuse=lifo
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "judge/check.h"
-#include "models/f2fs_layout.h"
+#include "models/f2fs_config.h"
 #include "target/options.h"
 
 namespace sisyfs::f2fs {
 
 std::vector<OptionSpec> option_specs();
-// The options as sizes and switches, or why they do not go together.
-Result<Config> config_of(const Options& options);
+Config config_of(const Options& options);
+// What the options ask for, or why they do not go together.
 Result<std::unique_ptr<Check>> make_check(const Options& options);
 
 }  // namespace sisyfs::f2fs

@@ -1,179 +1,248 @@
-// F2fs: the file system itself, on a Disk; Target (f2fs_target.h) is its face.
+// The F2FS model itself: logs, nodes, files, names, checkpoints and recovery, on a Disk.
 //
-// One class, in the order of its files: blocks and logs (f2fs_core.cc), files (f2fs_file.cc), names
-// (f2fs_namei.cc), the checkpoint (f2fs_checkpoint.cc), mounting and roll-forward (f2fs_recovery.cc), and the
-// offline check (f2fs_fsck.cc).
+// Core is what F2fsTarget wraps. Everything that survives is on the disk; everything else is in one Memory.
 //
-//   F2fs fs(config);
-//   fs.format(disk);  fs.mount(disk);  fs.create("/a", Type::kFile);  fs.checkpoint();
+//   Core core(config);
+//   core.format(disk);  core.mount(disk);
+//   core.create("/a", false);   // 0 or an errno; what fails has changed nothing
+//   core.checkpoint();
 //
-// An op makes room before it begins (make_room): only there is garbage collected and a checkpoint written,
-// so that no checkpoint ever holds half of an op. What an op itself does cannot fail for lack of space.
+// How an op keeps its promise to change nothing where it fails: it first asks for room (reserve(), which may
+// clean segments and write a checkpoint of the state before the op), then keeps a copy of the memory, and
+// puts that back on any error. What it has written by then went to blocks that nothing points to.
+// For the same reason a checkpoint never holds half of an op.
+//
+// A failed read gives zeros and sets failed_; the code goes on, with every index checked, until the op ends.
 #pragma once
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "disk/disk.h"
 #include "models/f2fs_memory.h"
-#include "target/problem.h"
 
 namespace sisyfs::f2fs {
 
-// Rare things that happened, as bits; kMarkTexts says them.
+// The rare things that were done, as bits of marks().
 enum MarkBit : uint32_t {
-  kMarkGc = 1u << 0,
-  kMarkCheckpoint = 1u << 1,
-  kMarkRollForward = 1u << 2,
-  kMarkRollBack = 1u << 3,
-  kMarkNoSpace = 1u << 4,
-  kMarkFullDirectory = 1u << 5,
-  kMarkMaxFile = 1u << 6,
-  kMarkReused = 1u << 7,
-  kMarkFsyncCheckpoint = 1u << 8,
+  kCleaned = 1u << 0,
+  kCleanedDirty = 1u << 1,
+  kCheckpointWritten = 1u << 2,
+  kRolledForward = 1u << 3,
+  kRolledBack = 1u << 4,
+  kDiskFull = 1u << 5,
+  kDirectoryFull = 1u << 6,
+  kFileTooBig = 1u << 7,
+  kSegmentFreed = 1u << 8,
+  kNidsUsedUp = 1u << 9,
+  kPageEvicted = 1u << 10,
+};
+inline constexpr const char* kMarkTexts[] = {
+    "garbage was collected",
+    "garbage was collected with changes that no checkpoint held",
+    "a checkpoint was written",
+    "recovery rolled forward to what was synced",
+    "recovery rolled back what was not",
+    "the disk was full",
+    "a directory was full",
+    "a file reached its greatest size",
+    "a segment was freed to be used again",
+    "all nids were in use",
+    "the page pool was full",
 };
 
-// Where a path leads.
-struct Where {
-  int error = 0;
-  Nid parent = kNoNid;  // kNoNid: the path is the root
-  std::string_view name;
-  Nid node = kNoNid;  // kNoNid: nothing is there
-  Type type = Type::kFile;
-  uint8_t block = 0, slot = 0;  // of the dentry
+// Blocks that will be written to each log.
+using Needs = std::array<unsigned, kLogs>;
+
+// A path, followed.
+struct Found {
+  int error = 0;  // on the way to the last name
+  Nid node = 0;   // what the path names, if it exists
+  Nid parent = 0;
+  std::string_view name;          // empty for the root
+  unsigned block = 0, entry = 0;  // where in the parent
 };
 
-class F2fs {
+class Core {
  public:
-  explicit F2fs(const Config& config) : config_(config) { forget(); }
+  explicit Core(const Config& config) : config_(config), layout_(config) {}
 
   const Config& config() const { return config_; }
-  const Memory& memory() const { return m_; }
-  void restore(const Memory& memory, Disk* disk) { m_ = memory, disk_ = disk; }
-  void forget();
-  uint32_t take_marks() { return std::exchange(marks_, 0); }
+  const Layout& layout() const { return layout_; }
+  uint64_t max_file_size() const { return uint64_t{kMaxFileBlocks} * config_.block_size; }
 
-  // All answer 0 or an errno.
   int format(Disk& disk);
   int mount(Disk& disk);
   int unmount();
-  int sync();
-  int create(std::string_view path, Type type);
-  int remove(std::string_view path, Type type);
+  void forget() { memory_ = {}, disk_ = nullptr; }
+
+  // Ops on names. Each answers as Linux does.
+  int create(std::string_view path, bool directory);
+  int unlink(std::string_view path);
+  int rmdir(std::string_view path);
   int rename(std::string_view from, std::string_view to);
+
+  // Ops on files. A file that is not open is opened and closed by each: what was written is flushed.
   int open(std::string_view path);
   int close(std::string_view path);
-  int fsync(std::string_view path);
+  int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
   int truncate(std::string_view path, uint64_t size);
-  // `fill(offset, bytes)` gives the bytes of the file from there on.
-  template <class Fill>
-  int write(Nid ino, uint64_t offset, uint64_t length, Fill fill);
-  int file_at(std::string_view path, Nid* ino, uint64_t* size);
-  int read(Nid ino, uint64_t offset, std::span<std::byte> out);
+  int fsync(std::string_view path);
+  int sync();
 
-  Where find(std::string_view path);
-  bool read_node(Nid nid, NodeBlock* out);
-  bool read_dentries(const NodeBlock& inode, unsigned block, DentryBlock* out);
+  // Only looks. The bytes live until the next call.
+  Found find(std::string_view path);
+  int read(Nid ino, uint64_t offset, uint64_t length, std::span<const std::byte>* out);
+  Node node(Nid nid);  // zeros and failed() if it cannot be read
+  // Calls use(name, dentry) for each entry; stops and returns EIO if one has impossible content.
+  template <class Use>
+  int each_entry(Nid directory, Use use);
 
-  void fsck(Disk& disk, bool repair, RepairReport* report);
+  int failed() const { return failed_; }
+  void clear_failure() { failed_ = 0; }
+  uint32_t take_marks() { return std::exchange(marks_, 0); }
 
- private:
-  friend class Fsck;
-  friend class RollForward;
+  const Memory& memory() const { return memory_; }
+  void load(const Memory& memory, Disk& disk) { memory_ = memory, disk_ = &disk; }
 
-  // Blocks and logs.
-  bool read_main(Blk at, void* out);
-  bool read_place(unsigned at, void* out);
-  void write_place(unsigned at, const void* bytes, Kind kind);
+ protected:
+  // --- the disk (f2fs_core.cc)
+  void read_block(Address address, std::byte* out);
+  void write_block(Address address, const void* bytes, size_t size, Kind kind);
   void flush_disk();
-  bool valid(Blk at) const { return m_.sit[at / kSegmentBlocks] >> (at % kSegmentBlocks) & 1; }
-  bool in_main(Blk at) const { return at < config_.main_blocks(); }
-  void set_valid(Blk at, bool on);
-  bool is_current(unsigned segment) const;
-  void release(unsigned segment);
-  void find_free_segments(uint64_t except);
-  bool open_segment(Log log);
-  Blk take_block(Log log, Summary owner);
-  void drop_block(Blk at);
-  void write_summary(unsigned segment, const Summary* entries);
-  unsigned free_segments() const;
-  unsigned dirty_pages() const;
-  bool make_room(unsigned blocks, unsigned nids, bool must);
-  bool collect_garbage();
-  bool move_block(Blk at, Summary owner);
+  template <class T>
+  T read_as(Address address);
 
-  // Pages and nodes.
-  int page_of(PageKey key) const;
-  void* add_page(PageKey key);
-  void drop_page(PageKey key);
-  NodeBlock* edit_node(Nid nid);
-  NodeBlock* new_node(Nid nid, Nid ino, NodeKind kind, unsigned offset, bool directory);
+  // --- segments and logs (f2fs_core.cc)
+  void set_valid(Address address);
+  void set_invalid(Address address);
+  bool is_log_segment(unsigned segment) const;
+  void free_segment(unsigned segment);
+  void withhold_segment(unsigned segment);
+  bool take_segment(Log log);
+  Address position(Log log) const;
+  Address allocate(Log log, Nid nid, uint8_t index);
+  void leave_segment(Log log);
+
+  // --- nodes and pointers (f2fs_node.cc)
+  static Log log_of(const Node& node);
+  Node& edit(Nid nid);
+  Nid new_node(NodeKind kind, Nid ino, unsigned offset, bool directory);
   void free_node(Nid nid);
-  Nid take_nid() const;
-  unsigned free_nids() const;
-  void write_node(Nid nid, bool warm, bool fsync, bool dentry);
-  void write_data_page(PageKey key);
-  void write_pages(Nid ino);  // kNoNid: all
-
-  // Files.
-  Nid node_of(const NodeBlock& inode, unsigned offset);
-  Blk block_at(const NodeBlock& inode, unsigned index);
-  bool read_block(const NodeBlock& inode, unsigned index, Block* out);
-  Blk* edit_pointer(Nid ino, unsigned index, Nid* owner);
-  void store(Nid ino, unsigned index, const void* bytes);
-  void cut(Nid ino, unsigned blocks);
+  void flush_node(Nid nid, uint8_t flags);
+  struct Slot {
+    Nid nid = 0;  // 0: no node holds a pointer for this block
+    uint8_t index = 0;
+  };
+  Slot slot_of(Nid ino, unsigned block);
+  Slot make_slot(Nid ino, unsigned block);
+  Address pointer(Slot slot);
+  void set_pointer(Slot slot, Address address);
+  unsigned nodes_missing(Nid ino, unsigned first, unsigned last);
+  unsigned find_page(Nid ino, unsigned block) const;
+  std::byte* page_bytes(unsigned page) { return memory_.pages.data() + size_t{page} * config_.block_size; }
+  unsigned page_count() const;
+  std::byte* put_page(Nid ino, unsigned block, Log log);
+  void drop_page(unsigned page);
+  void flush_page(unsigned page);
+  void read_data(Nid ino, unsigned block, std::byte* out);
+  void drop_block(Nid ino, unsigned block);
+  void drop_nodes_from(Nid ino, unsigned first);
   void free_file(Nid ino);
-  bool rolls_forward(Nid ino);
-  void count_need(const NodeBlock& inode, unsigned first, unsigned last, unsigned* blocks, unsigned* nids);
-  int begin_write(Nid ino, uint64_t offset, uint64_t length, bool* cached);
-  bool put_block(Nid ino, unsigned index, const Block& bytes, bool cached);
-  int end_write(Nid ino, uint64_t size);
+  void flush_file(Nid ino);
 
-  // Names.
-  bool find_in(Nid directory, std::string_view name, Where* out);
-  bool free_slot(Nid directory, Where* out, unsigned* blocks, unsigned* nids);
-  bool is_empty(Nid directory);
-  bool lies_in(Nid nid, Nid ancestor);
-  DentryBlock* edit_dentries(Nid directory, unsigned block);
-  void set_entry(Nid directory, const Where& at, std::string_view name, Nid ino, Type type);
-  void clear_entry(Nid directory, const Where& at);
-  void set_name(Nid ino, Nid parent, std::string_view name);
-  void add_links(Nid directory, int by);
+  // --- room (f2fs_room.cc)
+  void count_dirty(Needs& needs);
+  unsigned segments_for(const Needs& needs) const;
+  unsigned free_segments() const;
+  bool any_to_free() const;
+  unsigned victim() const;
+  bool move_segment(unsigned segment);
+  bool make_room(const Needs& needs, unsigned reserve);
+  int reserve(const Needs& needs, unsigned blocks, unsigned nids, bool must);
+  void begin() { backup_ = memory_, failed_ = 0; }
+  int end();
 
-  // The checkpoint and its way back.
-  void checkpoint();
+  // --- checkpoints (f2fs_checkpoint.cc)
+  int checkpoint();
   void write_tables();
-  void write_pack_end(char magic, uint32_t version, unsigned at, Kind kind);
-  int load_checkpoint(Disk& disk);
-  bool read_pack(unsigned pack, uint32_t* version, PackBody* body);
-  int done();
+  void write_pack();
+  int load_checkpoint();
+  bool logs_are_good() const;
+  void load_summaries();
+  bool read_pack(unsigned which, uint32_t* version);
+  void start_clean();
+
+  // --- recovery (f2fs_recovery.cc)
+  int roll_forward();
+  struct Chain;
+  void follow_chain(Chain& chain);
+  void install(Nid ino, const Chain& chain);
+  void release_file(Nid ino);
+  void claim(Address address, Nid nid, uint8_t index);
+  void claim_file(Nid ino);
+
+  // --- names (f2fs_namei.cc)
+  Nid find_entry(Nid directory, std::string_view name, unsigned* block, unsigned* entry);
+  bool is_empty(Nid directory);
+  bool lies_in(Nid node, Nid ancestor);
+  // The block that has room for an entry, or dentry_blocks if there is none; counts what it takes.
+  unsigned place_for_entry(Nid directory, Needs& needs, unsigned* blocks, unsigned* nids);
+  void add_entry(Nid directory, unsigned block, std::string_view name, Nid ino, bool is_directory);
+  void remove_entry(Nid directory, unsigned block, unsigned entry);
+  void count_entry_change(Needs& needs) const;
+  bool path_is_checkpointed(Nid ino, const Node& inode);
 
   Config config_;
-  Memory m_;
+  Layout layout_;
+  Memory memory_{};
+  Memory backup_{};
   Disk* disk_ = nullptr;
-  bool failed_ = false;  // a read or write of the op at hand failed
+  int failed_ = 0;
   uint32_t marks_ = 0;
+  std::array<std::byte, kMaxFileBlocks * kMaxBlockSize> buffer_;
 };
 
-template <class Fill>
-int F2fs::write(Nid ino, uint64_t offset, uint64_t length, Fill fill) {
-  bool cached = false;
-  if (const int error = begin_write(ino, offset, length, &cached)) return error;
-  const uint64_t end = offset + length;
-  for (uint64_t at = offset; at < end;) {
-    const auto index = static_cast<unsigned>(at / kBlockBytes);
-    const uint64_t skip = at % kBlockBytes;
-    const uint64_t count = std::min<uint64_t>(kBlockBytes - skip, end - at);
-    Block bytes{};
-    NodeBlock inode;
-    if (count < kBlockBytes && (!read_node(ino, &inode) || !read_block(inode, index, &bytes))) return done();
-    fill(at, std::span(bytes).subspan(skip, count));
-    if (!put_block(ino, index, bytes, cached)) return done();
-    at += count;
+uint32_t hash_of(std::string_view name);
+// Whether an entry is one that the model writes: a name that it takes, and a nid that exists.
+bool is_good_entry(const DentryBlock& block, unsigned entry, unsigned nids);
+inline std::string_view name_of(const DentryBlock& block, unsigned entry) {
+  return {block.names[entry].data(), block.entries[entry].name_length};
+}
+
+template <class T>
+T read_from(const std::byte* bytes) {
+  T out;
+  std::memcpy(static_cast<void*>(&out), bytes, sizeof out);
+  return out;
+}
+
+template <class T>
+T Core::read_as(Address address) {
+  std::array<std::byte, kMaxBlockSize> block;
+  read_block(address, block.data());
+  return read_from<T>(block.data());
+}
+
+template <class Use>
+int Core::each_entry(Nid directory, Use use) {
+  std::array<std::byte, kMaxBlockSize> bytes;
+  for (unsigned b = 0; b < config_.dentry_blocks; ++b) {
+    if (pointer(slot_of(directory, b)) == kNoAddress) continue;
+    read_data(directory, b, bytes.data());
+    const auto block = read_from<DentryBlock>(bytes.data());
+    for (unsigned e = 0; e < kDentries; ++e) {
+      if ((block.used >> e & 1) == 0) continue;
+      if (!is_good_entry(block, e, config_.nids)) return EIO;
+      use(name_of(block, e), block.entries[e]);
+    }
   }
-  return end_write(ino, end);
+  return failed_;
 }
 
 }  // namespace sisyfs::f2fs

@@ -1,382 +1,332 @@
-// The offline check of the F2FS model: properties 5.6 to 5.10 of the thesis, by its algorithm 5.
-//
-// It looks at the newest complete checkpoint without rolling anything forward: that state is consistent in
-// its own right, and roll-forward, which mount() does, keeps it so. From the root it visits every node and
-// block once, and then compares what it met with the NAT and the SIT. It believes nothing: numbers are
-// checked before they are used, nothing is visited twice, so it ends on any disk.
-//
-// Repair first makes the tables equal to what was met, then takes away the references that led wrong, and
-// writes a checkpoint. That ends the chance to roll forward, so a disk that is clean is not written at all.
-#include <bit>
-#include <bitset>
-#include <cerrno>
-#include <vector>
+#include "models/f2fs_fsck.h"
 
-#include "models/f2fs_core.h"
-#include "models/f2fs_problems.h"
+#include <algorithm>
+#include <bit>
 
 namespace sisyfs::f2fs {
+namespace {
 
-class Fsck {
- public:
-  Fsck(F2fs& fs, bool repair, RepairReport* report) : fs_(fs), m_(fs.m_), repair_(repair), report_(report) {}
-
-  void run() {
-    check_counts();
-    check_logs();
-    NodeBlock root;
-    const bool rooted = check_node(kRoot, kRoot, NodeKind::kInode, 0, &root) && is_directory(root);
-    if (rooted) {
-      check_file(root);
-      directories_[queued_++] = kRoot;
-    } else if (report_->problems.empty()) {
-      report(kLostNode, {kRoot, kRoot, m_.nat[kRoot]});
-    }
-    if (!rooted) nodes_met_ = 0, met_.reset();
-    for (unsigned i = 0; i < queued_; ++i) check_directory(directories_[i]);
-    check_tables();
-    check_summaries();
-    if (repair_ && !report_->problems.empty()) mend(rooted);
-    if (fs_.done() != 0 && repair_) report_->error = EIO;
-  }
-
- private:
-  // Something to change in a node or directory that is itself in order.
-  struct Edit {
-    enum What : uint8_t { kData, kNode, kEntry, kName, kSize, kLinks } what;
-    Nid ino;
-    uint8_t index;
-    uint8_t slot = 0;
-    uint32_t value = 0;
-    Nid parent = 0;
-    char name[kNameMax] = {};
-    uint8_t name_length = 0;
-  };
-
-  struct Name {
-    uint8_t length;
-    char name[kNameMax];
-    std::string_view text() const { return {name, length}; }
-  };
-
-  void report(uint16_t kind, std::array<int64_t, 4> context) { report_->add(kind, repair_, context); }
-  static bool is_directory(const NodeBlock& inode) { return inode.inode.type == Type::kDirectory; }
-
-  void check_counts() {
-    for (unsigned b = 0; b < fs_.config_.sit_blocks(); ++b) {
-      SitBlock block;
-      if (!fs_.read_place(fs_.config_.sit_at(m_.sit_copies >> b & 1) + b, &block)) return;
-      for (unsigned i = 0; i < kPerTableBlock && b * kPerTableBlock + i < fs_.config_.segments; ++i) {
-        const auto& entry = block.entries[i];
-        if (entry.bitmap < 16 && entry.count == std::popcount(entry.bitmap)) continue;
-        report(kBadCount, {b * kPerTableBlock + i, entry.count, std::popcount(entry.bitmap)});
-      }
-    }
-  }
-
-  void check_logs() {
-    uint64_t taken = 0;
-    for (unsigned log = 0; log < kLogs; ++log) {
-      const Curseg& current = m_.logs[log];
-      if (current.segment == kNoSegment) {
-        if (log == kWarmNode) report(kLogOverBlock, {log, -1});
-        continue;
-      }
-      const uint64_t bit = uint64_t{1} << current.segment;
-      if (m_.sit[current.segment] >> current.next != 0 || (taken & bit) != 0)
-        report(kLogOverBlock, {log, current.segment * int64_t{kSegmentBlocks} + current.next});
-      taken |= bit;
-    }
-  }
-
-  void meet(Blk at, Summary owner) {
-    met_.set(at);
-    owners_[at] = owner;
-  }
-
-  // Whether the NAT leads to this node of the file, and it was not met before.
-  bool check_node(Nid nid, Nid ino, NodeKind kind, unsigned offset, NodeBlock* out) {
-    const bool known = nid < kNids;
-    if (known && (nodes_met_ & bit_of(nid)) != 0) return report(kSharedNode, {nid, ino}), false;
-    const Blk at = known ? m_.nat[nid] : kNoBlk;
-    bool good = known && fs_.in_main(at) && m_.nat_ino[nid] == ino && fs_.read_main(at, out);
-    if (good) {
-      const Footer& f = out->footer;
-      good = f.magic == 'N' && f.nid == nid && f.ino == ino && f.kind == kind && f.offset == offset;
-      if (good && kind == NodeKind::kInode)
-        good = (out->inode.type == Type::kFile || is_directory(*out)) && f.directory == is_directory(*out);
-    }
-    if (!good) return report(kLostNode, {nid, ino, at}), false;
-    if (met_.test(at)) return report(kDoublePointer, {ino, -1, at}), false;
-    if (!fs_.valid(at)) report(kLostNode, {nid, ino, at});
-    nodes_met_ = static_cast<uint16_t>(nodes_met_ | bit_of(nid));
-    meet(at, {nid, kNodeItself});
-    return true;
-  }
-
-  void check_data(Nid ino, Nid nid, unsigned index, Blk at, bool allowed) {
-    if (at == kNoBlk) return;
-    bool good = true;
-    if (!fs_.in_main(at) || !allowed)
-      report(kLostBlock, {ino, index, at}), good = false;
-    else if (met_.test(at))
-      report(kDoublePointer, {ino, index, at}), good = false;
-    else if (!fs_.valid(at))
-      report(kLostBlock, {ino, index, at});
-    if (good)
-      meet(at, {nid, file_place(index).entry});
-    else
-      edit({Edit::kData, ino, static_cast<uint8_t>(index)});
-  }
-
-  // A directory has no more blocks than its bound; a file has as many as an inode can name.
-  void check_direct(Nid nid, Nid ino, unsigned offset, bool directory) {
-    if (nid == kNoNid) return;
-    NodeBlock node;
-    if ((directory && offset > 1) || !check_node(nid, ino, NodeKind::kDirect, offset, &node)) {
-      edit({Edit::kNode, ino, static_cast<uint8_t>(offset)});
-      return;
-    }
-    for (unsigned i = 0; i < kNodeEntries; ++i) {
-      const unsigned index = first_index(offset) + i;
-      check_data(ino, nid, index, node.data[i], !directory || index < fs_.config_.dentry_blocks);
-    }
-  }
-
-  void check_file(const NodeBlock& inode) {
-    const Nid ino = inode.footer.nid;
-    const bool directory = is_directory(inode);
-    const InodeBody& body = inode.inode;
-    if (body.size > kMaxFileBlocks * kBlockBytes || (directory && body.size != 0)) {
-      report(kBadInode, {ino});
-      edit({Edit::kSize, ino, 0});
-    }
-    for (unsigned i = 0; i < kInodeData; ++i)
-      check_data(ino, ino, i, body.data[i], !directory || i < fs_.config_.dentry_blocks);
-    check_direct(body.direct, ino, 1, directory);
-    if (body.indirect == kNoNid) return;
-    NodeBlock indirect;
-    if (!check_node(body.indirect, ino, NodeKind::kIndirect, 2, &indirect)) {
-      edit({Edit::kNode, ino, 2});
-      return;
-    }
-    for (unsigned i = 0; i < kNodeEntries; ++i) check_direct(indirect.nodes[i], ino, 3 + i, directory);
-  }
-
-  void check_directory(Nid ino) {
-    NodeBlock inode;
-    if (!fs_.read_main(m_.nat[ino], &inode)) return;
-    named_ = 0;
-    unsigned links = 2;
-    for (unsigned b = 0; b < fs_.config_.dentry_blocks; ++b) {
-      const Blk at = block_of(inode, b);
-      DentryBlock block;
-      // Only what was met as this block of this directory: what was refused is taken out anyway.
-      if (!fs_.in_main(at) || !met_.test(at) || !owns(ino, b, at) || !fs_.read_main(at, &block)) continue;
-      if (block.magic != 'D' || block.bitmap >> kDentries != 0) {
-        report(kBadDentryBlock, {ino, b});
-        edit({Edit::kData, ino, static_cast<uint8_t>(b)});
-        met_.reset(at);
-        continue;
-      }
-      for (unsigned s = 0; s < kDentries; ++s) {
-        if ((block.bitmap >> s & 1) != 0) links += check_entry(ino, b, s, block);
-      }
-    }
-    const Nid parent = inode.inode.parent;
-    if (inode.inode.links != links || (ino == kRoot && parent != kRoot)) {
-      report(kBadInode, {ino});
-      Edit change{Edit::kLinks, ino, 0};
-      change.value = links;
-      edit(change);
-    }
-  }
-
-  // One link more for the directory that holds it, if the entry is a directory.
-  unsigned check_entry(Nid directory, unsigned b, unsigned s, const DentryBlock& block) {
-    const Dentry& entry = block.entries[s];
-    const std::string_view name(block.names[s], std::min<unsigned>(entry.name_length, kNameMax));
-    bool good = entry.name_length >= 1 && entry.name_length <= kNameMax && entry.hash == name_hash(name);
-    for (const char c : name) good = good && c > ' ' && c != 127 && c != '/';
-    good = good && name != "." && name != "..";
-    for (unsigned i = 0; i < named_; ++i) good = good && names_[i].text() != name;
-    NodeBlock inode;
-    if (!good) report(kBadEntry, {directory, b, s});
-    if (!good || !check_node(entry.ino, entry.ino, NodeKind::kInode, 0, &inode)) {
-      edit({Edit::kEntry, directory, static_cast<uint8_t>(b), static_cast<uint8_t>(s)});
-      return 0;
-    }
-    Edit fit{Edit::kName, entry.ino, static_cast<uint8_t>(b), static_cast<uint8_t>(s)};
-    fit.parent = directory;
-    fit.name_length = entry.name_length;
-    fit.value = static_cast<uint32_t>(inode.inode.type);
-    std::memcpy(fit.name, name.data(), name.size());
-    names_[named_++] = {fit.name_length, {}};
-    std::memcpy(names_[named_ - 1].name, name.data(), name.size());
-    const InodeBody& body = inode.inode;
-    const bool named = body.parent == directory && body.name_length == name.size() &&
-                       std::memcmp(body.name, name.data(), name.size()) == 0;
-    const bool file_links = is_directory(inode) || body.links == 1;
-    if (!named || !file_links || entry.type != body.type) {
-      report(kBadInode, {entry.ino});
-      edit(fit);
-    }
-    check_file(inode);
-    if (!is_directory(inode)) return 0;
-    directories_[queued_++] = entry.ino;
-    return 1;
-  }
-
-  // Where a block of a directory lies, if the way there was met.
-  Blk block_of(const NodeBlock& inode, unsigned index) {
-    if (index < kInodeData) return inode.inode.data[index];
-    NodeBlock node;
-    const Nid nid = inode.inode.direct;
-    if (nid >= kNids || m_.nat_ino[nid] != inode.footer.nid || (nodes_met_ & bit_of(nid)) == 0) return kNoBlk;
-    return fs_.read_main(m_.nat[nid], &node) ? node.data[index - kInodeData] : kNoBlk;
-  }
-  bool owns(Nid ino, unsigned index, Blk at) const {
-    const Summary owner = owners_[at];
-    return owner.entry == file_place(index).entry && owner.nid < kNids && m_.nat_ino[owner.nid] == ino;
-  }
-
-  void check_tables() {
-    for (unsigned at = 0; at < fs_.config_.main_blocks(); ++at) {
-      if (fs_.valid(static_cast<Blk>(at)) && !met_.test(at)) report(kDeadBlock, {at});
-    }
-    for (unsigned nid = 0; nid < kNids; ++nid) {
-      if (m_.nat[nid] != kNoBlk && (nodes_met_ >> nid & 1) == 0) report(kDeadNode, {nid});
-    }
-  }
-
-  // Who owns a block according to the SSA, or to the checkpoint for the segments that logs write to.
-  void check_summaries() {
-    for (unsigned s = 0; s < fs_.config_.segments; ++s) {
-      if (m_.sit[s] == 0) continue;
-      SsaBlock block;
-      const Summary* entries = block.entries;
-      for (const Curseg& log : m_.logs) {
-        if (log.segment == s) entries = log.summary;
-      }
-      if (entries == block.entries && !fs_.read_place(fs_.config_.ssa_at() + s, &block)) return;
-      for (unsigned i = 0; i < kSegmentBlocks; ++i) {
-        const unsigned at = s * kSegmentBlocks + i;
-        if (!met_.test(at)) continue;
-        if (entries[i].nid != owners_[at].nid || entries[i].entry != owners_[at].entry)
-          report(kStaleSummary, {at});
-      }
-    }
-  }
-
-  void edit(const Edit& change) {
-    if (repair_) edits_.push_back(change);
-  }
-
-  void mend(bool rooted) {
-    rebuild_tables();
-    if (fs_.free_segments() < kPages) {
-      report_->error = ENOSPC;
-      return;
-    }
-    (void)fs_.open_segment(kWarmNode);
-    if (!rooted) {
-      NodeBlock* root = fs_.new_node(kRoot, kRoot, NodeKind::kInode, 0, true);
-      root->inode.type = Type::kDirectory;
-      root->inode.links = 2;
-      root->inode.parent = kRoot;
-    }
-    for (const Edit& change : edits_) {
-      if (kPages - fs_.dirty_pages() < kPagesForOp) fs_.write_pages(kNoNid);
-      perform(change);
-    }
-    fs_.checkpoint();
-  }
-
-  // The tables say what was met, and nothing else. Logs begin in new segments.
-  void rebuild_tables() {
-    for (unsigned s = 0; s < fs_.config_.segments; ++s) {
-      m_.sit[s] = 0;
-      for (unsigned i = 0; i < kSegmentBlocks; ++i) {
-        if (met_.test(s * kSegmentBlocks + i)) m_.sit[s] = static_cast<uint8_t>(m_.sit[s] | 1u << i);
-      }
-      if (m_.sit[s] != 0) fs_.write_summary(s, &owners_[s * kSegmentBlocks]);
-    }
-    m_.used = static_cast<uint16_t>(met_.count());
-    for (unsigned nid = 0; nid < kNids; ++nid) {
-      if ((nodes_met_ >> nid & 1) == 0) m_.nat[nid] = kNoBlk, m_.nat_ino[nid] = kNoNid;
-    }
-    m_.sit_dirty = static_cast<uint16_t>((1u << fs_.config_.sit_blocks()) - 1);
-    m_.nat_dirty = (1u << kNatBlocks) - 1;
-    for (Curseg& log : m_.logs) {
-      log = {};
-      log.segment = kNoSegment;
-    }
-    m_.free_segments = 0;
-    std::memset(m_.free_list, 0, sizeof m_.free_list);
-    m_.free_listed = 0;
-    fs_.find_free_segments(0);
-  }
-
-  void perform(const Edit& change) {
-    Where at;
-    at.block = change.index;
-    at.slot = change.slot;
-    NodeBlock* node = nullptr;
-    Nid owner = kNoNid;
-    switch (change.what) {
-      case Edit::kData:
-        if (Blk* pointer = fs_.edit_pointer(change.ino, change.index, &owner)) *pointer = kNoBlk;
-        return;
-      case Edit::kNode:
-        node = fs_.edit_node(change.ino);
-        if (node == nullptr) return;
-        if (change.index == 1) node->inode.direct = kNoNid;
-        if (change.index == 2) node->inode.indirect = kNoNid;
-        if (change.index >= 3 && (node = fs_.edit_node(node->inode.indirect)) != nullptr)
-          node->nodes[change.index - 3] = kNoNid;
-        return;
-      case Edit::kEntry:
-        return fs_.clear_entry(change.ino, at);
-      case Edit::kName:
-        fs_.set_name(change.ino, change.parent, {change.name, change.name_length});
-        if (Type(change.value) == Type::kFile && (node = fs_.edit_node(change.ino)) != nullptr)
-          node->inode.links = 1;
-        return fs_.set_entry(change.parent, at, {change.name, change.name_length}, change.ino,
-                             Type(change.value));
-      case Edit::kSize:
-        node = fs_.edit_node(change.ino);
-        if (node == nullptr) return;
-        node->inode.size = node->inode.type == Type::kFile ? kMaxFileBlocks * kBlockBytes : 0;
-        return;
-      case Edit::kLinks:
-        node = fs_.edit_node(change.ino);
-        if (node == nullptr) return;
-        node->inode.links = static_cast<uint8_t>(change.value);
-        if (change.ino == kRoot) node->inode.parent = kRoot;
-        return;
-    }
-  }
-
-  F2fs& fs_;
-  Memory& m_;
-  const bool repair_;
-  RepairReport* report_;
-  std::bitset<kMaxSegments * kSegmentBlocks> met_;
-  Summary owners_[kMaxSegments * kSegmentBlocks] = {};
-  uint16_t nodes_met_ = 0;
-  Nid directories_[kNids];
-  unsigned queued_ = 0;
-  std::vector<Edit> edits_;
-  Name names_[kMaxDentryBlocks * kDentries];  // met in the directory at hand
-  unsigned named_ = 0;
+constexpr ProblemKind kTable[] = {
+    {"M1", "dead-block", Severity::kRepairable, "block {0} is valid in the SIT and belongs to nobody"},
+    {"M1", "dead-block", Severity::kRepairable,
+     "the SIT counts {1} valid blocks in segment {0}, and its map has {2}"},
+    {"M2", "lost-block", Severity::kCritical,
+     "block {1} of inode {0} is disk block {2}, which is not valid in the SIT"},
+    {"M2", "lost-block", Severity::kCritical,
+     "block {1} of inode {0} leads to disk block {2}, which is not in the main area"},
+    {"M2", "lost-block", Severity::kCritical,
+     "log {0} goes on in segment {1} at block {2}, which is in use or cannot be"},
+    {"M3", "double-pointer", Severity::kCritical,
+     "block {1} of inode {0} is disk block {2}, where another pointer leads too"},
+    {"M3", "double-pointer", Severity::kCritical,
+     "node {0} of inode {1} is disk block {2}, where another pointer leads too"},
+    {"M5", "dead-node", Severity::kRepairable, "node {0} has an address in the NAT and is in no file"},
+    {"M6", "shared-node", Severity::kCritical, "node {0} of inode {1} is used a second time"},
+    {"M7", "lost-node", Severity::kCritical, "node {0} of inode {1} leads to disk block {2}: nowhere"},
+    {"M7", "lost-node", Severity::kCritical,
+     "node {0} of inode {1} is disk block {2}, which is not valid in the SIT"},
+    {"M7", "lost-node", Severity::kCritical,
+     "node {0} of inode {1} is disk block {2}, which holds no such node"},
+    {"M8", "bad-entry", Severity::kCritical, "entry {1} of directory {0}, for inode {2}, cannot be"},
+    {"M8", "bad-entry", Severity::kCritical, "inode {0} says something of itself that cannot be"},
+    {"M9", "bad-summary", Severity::kRepairable, "the summaries name another owner for disk block {0}"},
 };
 
-void F2fs::fsck(Disk& disk, bool repair, RepairReport* report) {
-  if (const int error = load_checkpoint(disk))
+}  // namespace
+
+const std::span<const ProblemKind> kProblems = kTable;
+
+void Fsck::say(ProblemNumber problem, std::array<int64_t, 4> context) {
+  if (!mending_) report_->add(problem, will_mend_, context);
+}
+
+// Whether the nid leads to this node of this inode. Claims its block if so.
+bool Fsck::visit_node(Nid nid, Nid ino, unsigned offset, NodeKind kind, bool directory, Node* out) {
+  if (nid == 0 || nid >= config_.nids) {
+    say(kNodeNowhere, {nid, ino, 0});
+    return false;
+  }
+  if ((seen_nids_ & only(nid)) != 0) {
+    say(kSharedNode, {nid, ino});
+    return false;
+  }
+  const Address address = memory_.nat[nid].address;
+  if (!layout_.is_main(address)) {
+    say(kNodeNowhere, {nid, ino, address});
+    return false;
+  }
+  if (seen_[main_index(address)]) {
+    say(kDoubleNode, {nid, ino, address});
+    return false;
+  }
+  *out = read_as<Node>(address);
+  const NodeFooter& footer = out->footer;
+  if (out->magic != kNodeMagic || out->kind != kind || footer.nid != nid || footer.ino != ino ||
+      footer.offset != offset || out->directory != (directory ? 1 : 0) || memory_.nat[nid].ino != ino) {
+    say(kNoSuchNode, {nid, ino, address});
+    return false;
+  }
+  if (!is_valid(address)) say(kNodeNotValid, {nid, ino, address});
+  seen_nids_ |= only(nid);
+  seen_.set(main_index(address));
+  owners_[main_index(address)] = {nid, kIsNode, memory_.nat[nid].version};
+  return true;
+}
+
+bool Fsck::visit_data(Nid ino, unsigned block, Address address, Summary owner) {
+  if (!layout_.is_main(address)) {
+    say(kBlockNowhere, {ino, block, address});
+    return false;
+  }
+  if (seen_[main_index(address)]) {
+    say(kDoubleData, {ino, block, address});
+    return false;
+  }
+  if (!is_valid(address)) say(kLostBlock, {ino, block, address});
+  seen_.set(main_index(address));
+  owners_[main_index(address)] = owner;
+  return true;
+}
+
+// The data pointers of an inode or direct node; below `limit` the file has blocks.
+void Fsck::visit_pointers(Nid holder, const Node& node, Nid ino, unsigned limit) {
+  const bool inode = node.kind == NodeKind::kInode;
+  for (unsigned i = 0; i < (inode ? kInodeData : kTableEntries); ++i) {
+    const Address address = inode ? node.inode.data[i] : node.data[i];
+    if (address == kNoAddress) continue;
+    const unsigned block = first_block_of(node.footer.offset) + i;
+    bool good = block < limit;
+    if (!good) say(kBadInode, {ino});
+    const Summary owner{holder, static_cast<uint8_t>(i), memory_.nat[holder].version};
+    good = good && visit_data(ino, block, address, owner);
+    if (!good && mending_) (inode ? edit(holder).inode.data[i] : edit(holder).data[i]) = kNoAddress;
+  }
+}
+
+bool Fsck::visit_inode(Nid ino, Nid parent, std::string_view name, bool directory) {
+  Node inode;
+  if (!visit_node(ino, ino, 0, NodeKind::kInode, directory, &inode)) return false;
+  const bool size_good = directory ? inode.inode.size == 0 : inode.inode.size <= max_file_size();
+  const uint32_t size = size_good ? inode.inode.size : 0;
+  const unsigned limit =
+      directory ? config_.dentry_blocks : (size + config_.block_size - 1) / config_.block_size;
+  visit_pointers(ino, inode, ino, limit);
+  Node direct;
+  const auto visit_direct = [&](Nid nid, unsigned offset) {
+    const bool good = visit_node(nid, ino, offset, NodeKind::kDirect, directory, &direct);
+    if (good) visit_pointers(nid, direct, ino, limit);
+    return good;
+  };
+  if (inode.inode.direct != 0 && !visit_direct(inode.inode.direct, 1) && mending_) edit(ino).inode.direct = 0;
+  Node indirect;
+  if (inode.inode.indirect != 0) {
+    const Nid nid = inode.inode.indirect;
+    if (visit_node(nid, ino, 2, NodeKind::kIndirect, directory, &indirect)) {
+      for (unsigned i = 0; i < kTableEntries; ++i) {
+        if (indirect.nodes[i] == 0 || visit_direct(indirect.nodes[i], 3 + i)) continue;
+        if (mending_) edit(nid).nodes[i] = 0;
+      }
+    } else if (mending_) {
+      edit(ino).inode.indirect = 0;
+    }
+  }
+  unsigned subdirectories = 0;
+  if (directory) visit_entries(ino, &subdirectories);
+
+  const unsigned links = directory ? 2 + subdirectories : 1;
+  const std::string_view own(inode.inode.name.data(), std::min<size_t>(inode.inode.name_length, kNameLength));
+  if (size_good && inode.inode.links == links && inode.inode.parent == parent && own == name) return true;
+  say(kBadInode, {ino});
+  if (!mending_) return true;
+  InodeBody& body = edit(ino).inode;
+  body.size = size;
+  body.links = static_cast<uint8_t>(links);
+  body.parent = parent;
+  body.name_length = static_cast<uint8_t>(name.size());
+  body.name = {};
+  std::copy(name.begin(), name.end(), body.name.begin());
+  return true;
+}
+
+void Fsck::visit_entries(Nid directory, unsigned* subdirectories) {
+  std::array<uint32_t, kMaxDentryBlocks * kDentries> names{};
+  unsigned count = 0;
+  for (unsigned b = 0; b < config_.dentry_blocks; ++b) {
+    // Through the node that was visited, or as it was mended: a pointer that is bad has been told already.
+    const int failed = failed_;
+    const Slot slot = slot_of(directory, b);
+    failed_ = failed;
+    if (slot.nid == 0 || slot.nid >= config_.nids || (seen_nids_ & only(slot.nid)) == 0) continue;
+    const Address address = memory_.nat[slot.nid].ino == directory ? pointer(slot) : kNoAddress;
+    failed_ = failed;
+    if (!layout_.is_main(address) || owners_[main_index(address)].nid != slot.nid) continue;
+    std::array<std::byte, kMaxBlockSize> bytes;
+    read_block(address, bytes.data());
+    auto block = read_from<DentryBlock>(bytes.data());
+    uint8_t bad = static_cast<uint8_t>(block.used & ~((1u << kDentries) - 1));
+    for (unsigned e = 0; e < kDentries; ++e) {
+      if ((block.used >> e & 1) == 0) continue;
+      const auto end = names.begin() + count;
+      const bool again = std::find(names.begin(), end, block.entries[e].hash) != end;
+      names[count++] = block.entries[e].hash;
+      if (again || !is_good_entry(block, e, config_.nids)) {
+        say(kBadEntry, {directory, b * kDentries + e, block.entries[e].ino});
+        bad = static_cast<uint8_t>(bad | 1u << e);
+      } else if (!visit_entry(directory, block, e, subdirectories)) {
+        bad = static_cast<uint8_t>(bad | 1u << e);
+      }
+    }
+    if ((block.used >> kDentries) != 0 || block.used == 0)
+      say(kBadEntry, {directory, b * kDentries + kDentries, 0});
+    if (!mending_ || (bad == 0 && block.used != 0)) continue;
+    block.used = static_cast<uint8_t>(block.used & ~bad);
+    if (block.used == 0) {
+      drop_block(directory, b);
+      continue;
+    }
+    for (unsigned e = 0; e < kDentries; ++e) {
+      if ((bad >> e & 1) != 0) block.entries[e] = {}, block.names[e] = {};
+    }
+    std::memcpy(put_page(directory, b, kHotData), &block, sizeof block);
+  }
+}
+
+bool Fsck::visit_entry(Nid directory, const DentryBlock& block, unsigned entry, unsigned* subdirectories) {
+  const Dentry& d = block.entries[entry];
+  if (!visit_inode(d.ino, directory, name_of(block, entry), d.directory != 0)) return false;
+  if (d.directory != 0) ++*subdirectories;
+  return true;
+}
+
+void Fsck::walk() {
+  seen_.reset();
+  seen_nids_ = 0;
+  owners_ = {};
+  if (visit_inode(kRootNid, kRootNid, "", true) || !mending_) return;
+  // Without its root the system begins anew.
+  seen_nids_ = only(kRootNid);
+  Node root{};
+  root.magic = kNodeMagic;
+  root.kind = NodeKind::kInode;
+  root.directory = 1;
+  root.inode.links = 2;
+  root.inode.parent = kRootNid;
+  root.footer.nid = root.footer.ino = kRootNid;
+  memory_.nat[kRootNid] = {kNewAddress, kRootNid, memory_.nat[kRootNid].version};
+  memory_.nodes[kRootNid] = root;
+  memory_.dirty_nodes |= only(kRootNid);
+}
+
+void Fsck::check_counts() {
+  for (unsigned b = 0; b < layout_.sit_blocks(); ++b) {
+    const auto block = read_as<SitBlock>(layout_.sit(memory_.sit_version >> b & 1, b));
+    for (unsigned e = 0; e < kTableEntries && b * kTableEntries + e < config_.segments; ++e) {
+      const int valid = std::popcount(block.entries[e].valid_map);
+      if (block.entries[e].valid_count == valid && block.entries[e].valid_map < 1u << kSegmentBlocks)
+        continue;
+      say(kWrongCount, {b * kTableEntries + e, block.entries[e].valid_count, valid});
+    }
+  }
+}
+
+void Fsck::check_tables() {
+  for (unsigned s = 0; s < config_.segments; ++s) {
+    for (unsigned i = 0; i < kSegmentBlocks; ++i) {
+      if ((memory_.valid[s] >> i & 1) != 0 && !seen_[s * kSegmentBlocks + i])
+        say(kDeadBlock, {layout_.main(s, i)});
+    }
+  }
+  for (Nid nid = 0; nid < config_.nids; ++nid) {
+    if (memory_.nat[nid].address != kNoAddress && (seen_nids_ & only(nid)) == 0) say(kDeadNode, {nid});
+  }
+  uint64_t taken = 0;
+  for (unsigned log = 0; log < kLogs; ++log) {
+    const LogPosition& at = memory_.logs[log];
+    bool good = at.segment < config_.segments && at.offset < kSegmentBlocks && (taken >> at.segment & 1) == 0;
+    for (unsigned i = at.offset; good && i < kSegmentBlocks; ++i)
+      good = !seen_[at.segment * kSegmentBlocks + i] && !is_valid(layout_.main(at.segment, i));
+    if (!good) say(kLogInUse, {log, at.segment, at.offset});
+    if (at.segment < kMaxSegments) taken |= uint64_t{1} << at.segment;
+  }
+}
+
+void Fsck::check_summaries() {
+  for (unsigned s = 0; s < config_.segments; ++s) {
+    const unsigned first = s * kSegmentBlocks;
+    bool any = false;
+    for (unsigned i = 0; i < kSegmentBlocks; ++i) any |= seen_[first + i];
+    if (!any) continue;
+    const auto block = read_as<SsaBlock>(layout_.ssa(s));
+    for (unsigned i = 0; i < kSegmentBlocks; ++i) {
+      if (seen_[first + i] && block.entries[i] != owners_[first + i]) say(kBadSummary, {layout_.main(s, i)});
+    }
+  }
+}
+
+// What the first walk has seen is all that counts: the tables are made from it, the logs go on in segments
+// in which nothing was seen, and a second walk drops every pointer that the first one did not follow.
+void Fsck::repair() {
+  memory_.free_segments = 0;
+  memory_.free_count = 0;
+  memory_.free_list = {};
+  for (LogPosition& at : memory_.logs) at = {0xFF, 0};
+  unsigned logs = 0;
+  for (unsigned s = 0; s < config_.segments; ++s) {
+    memory_.valid[s] = 0;
+    for (unsigned i = 0; i < kSegmentBlocks; ++i) {
+      if (seen_[s * kSegmentBlocks + i]) set_valid(layout_.main(s, i));
+    }
+    if (memory_.valid[s] != 0) continue;
+    if (logs < kLogs)
+      memory_.logs[logs++] = {static_cast<uint8_t>(s), 0};
+    else
+      free_segment(s);
+  }
+  if (logs < kLogs) return void(failed_ = ENOSPC);
+  mending_ = true;
+  walk();
+  for (Nid nid = 0; nid < kMaxNids; ++nid) {
+    if ((seen_nids_ & only(nid)) == 0) memory_.nat[nid] = {kNoAddress, 0, memory_.nat[nid].version};
+  }
+  int used = memory_.nat[kRootNid].address == kNewAddress ? 1 : 0;
+  for (unsigned s = 0; s < config_.segments; ++s) {
+    used += std::popcount(memory_.valid[s]);
+    SsaBlock block{};
+    for (unsigned i = 0; i < kSegmentBlocks; ++i) block.entries[i] = owners_[s * kSegmentBlocks + i];
+    const bool is_log = is_log_segment(s);
+    if (memory_.valid[s] != 0 && !is_log) write_block(layout_.ssa(s), &block, sizeof block, Kind::kSsa);
+  }
+  memory_.used_blocks = static_cast<uint16_t>(used);
+  memory_.sit_dirty = static_cast<uint16_t>((1u << layout_.sit_blocks()) - 1);
+  memory_.nat_dirty = static_cast<uint16_t>((1u << layout_.nat_blocks()) - 1);
+  memory_.summaries_dirty = (1u << kLogs) - 1;
+}
+
+void Fsck::run(Disk& disk, FsckMode mode, RepairReport* report) {
+  disk_ = &disk;
+  report_ = report;
+  mending_ = false;
+  will_mend_ = mode == FsckMode::kRepair;
+  if (const int error = load_checkpoint()) {
     report->error = error;
-  else
-    Fsck(*this, repair, report).run();
-  forget();
+    return;
+  }
+  walk();
+  check_counts();
+  check_tables();
+  check_summaries();
+  if (failed_ != 0) {
+    report->error = std::exchange(failed_, 0);
+    return;
+  }
+  if (mode == FsckMode::kRepair && !report->problems.empty()) {
+    repair();
+    const int error = failed_ != 0 ? failed_ : checkpoint();
+    if (error != 0) report->error = error;
+    if (error != 0) {
+      for (Problem& problem : report->problems) problem.repaired = false;
+    }
+  }
 }
 
 }  // namespace sisyfs::f2fs

@@ -1,199 +1,224 @@
-// The disk of the F2FS model: its blocks as packed structs, and where each part lies.
+// The disk of the F2FS model: where everything lies, and what the bytes of each block mean.
 //
-// Sizes are those of the thesis: blocks of 148 bytes, segments of 4 blocks, 4 entries in every table, 16
-// nodes.
+//   pack 0 | pack 1 | SIT copy 0 | SIT copy 1 | NAT copy 0 | NAT copy 1 | SSA | main area
 //
-//   pack 0 | pack 1 | SIT, SIT again | NAT, NAT again | SSA | main area, in segments
+// A checkpoint pack is a header, a body and a footer, one block each. The main area is cut into segments of
+// four blocks, and each log writes into one segment at a time. All structures are without padding, start at
+// byte 0 of their block, and are copied in and out; what follows them is zero.
 //
-// A pack is a header, a body and a footer. Blocks of the main area are named by their number there (Blk); the
-// rest of the disk by Place. Every block begins with a letter that says what it is, so that a reader which
-// believes nothing can tell a node from data that was written over it.
+//   const Layout layout(config);
+//   layout.sit(1, 3);                    // the address of block 3 of the second copy of the SIT
+//   layout.main(segment, 2);             // the third block of a segment
+//
+// The sizes follow Table 5.4 of the thesis: four entries in each table, four blocks in a segment.
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-#include "disk/geometry.h"
+#include "models/f2fs_config.h"
 
 namespace sisyfs::f2fs {
 
-inline constexpr unsigned kBlockBytes = 148;
+using Nid = uint8_t;       // names a node; 0 is none
+using Address = uint16_t;  // of a block on the disk; 0 is none
+
+inline constexpr Nid kRootNid = 1;
+inline constexpr Address kNoAddress = 0;
+inline constexpr Address kNewAddress = 0xFFFF;  // allocated, and not yet written anywhere: only in memory
 inline constexpr unsigned kSegmentBlocks = 4;
-inline constexpr unsigned kMaxSegments = 64;
-inline constexpr unsigned kNids = 16;
-inline constexpr unsigned kPerTableBlock = 4;  // entries of SIT and NAT in a block
-inline constexpr unsigned kNatBlocks = kNids / kPerTableBlock;
-inline constexpr unsigned kNameMax = 16;
-inline constexpr unsigned kInodeData = 2;    // data blocks that an inode names itself
-inline constexpr unsigned kNodeEntries = 4;  // of direct and indirect nodes
-inline constexpr unsigned kMaxFileBlocks = kInodeData + kNodeEntries + kNodeEntries * kNodeEntries;
-inline constexpr unsigned kDentries = 4;
-inline constexpr unsigned kMaxDentryBlocks = 4;
+inline constexpr unsigned kTableEntries = 4;  // of a SIT, NAT or SSA block, and of an index block
+inline constexpr unsigned kInodeData = 2;     // data blocks that an inode points to
+inline constexpr unsigned kMaxFileBlocks = kInodeData + kTableEntries + kTableEntries * kTableEntries;
+inline constexpr unsigned kNameLength = 8;
+inline constexpr unsigned kPackBlocks = 3;
 
-using Nid = uint8_t;
-using Blk = uint16_t;
-inline constexpr Nid kRoot = 0, kNoNid = 0xFF;
-inline constexpr Blk kNoBlk = 0xFFFF;
-inline constexpr Blk kNewBlk = 0xFFFE;  // counted as used, not written yet; never on the disk
+// One log for each temperature of data and nodes.
+enum Log : uint8_t { kHotData, kWarmData, kColdData, kHotNode, kWarmNode, kColdNode };
+inline constexpr unsigned kLogs = 6;
 
-enum Log : uint8_t { kHotData, kWarmData, kColdData, kHotNode, kWarmNode, kColdNode, kLogs };
-enum class Type : uint8_t { kFile = 1, kDirectory = 2 };
-enum class NodeKind : uint8_t { kInode = 1, kDirect = 2, kIndirect = 3 };
+// What a block is for, as BlockKind of its writes.
+enum class Kind : uint16_t {
+  kUnknown,
+  kHeader,
+  kBody,
+  kFooter,
+  kSit,
+  kNat,
+  kSsa,
+  kInode,
+  kDirect,
+  kIndirect,
+  kDentries,
+  kData
+};
+inline constexpr const char* kKindNames[] = {
+    "unknown",     "checkpoint header", "checkpoint body",   "checkpoint footer",
+    "SIT block",   "NAT block",         "segment summaries", "inode",
+    "direct node", "indirect node",     "dentry block",      "file data"};
 
-// What a write says that it is; 0 is unknown.
-enum class Kind : uint16_t { kUnknown, kHeader, kBody, kFooter, kSit, kNat, kSsa, kNode, kDentry, kData };
-
-using Block = std::array<std::byte, kBlockBytes>;
-
-#pragma pack(push, 1)
-// Of a node block, for roll-forward: who it is, since which checkpoint, and where its log goes on.
-struct Footer {
-  char magic;  // 'N'
-  NodeKind kind;
-  Nid nid;
-  Nid ino;
-  uint8_t offset;     // among the nodes of the file: 0 inode, 1 direct, 2 indirect, 3.. below the indirect
-  uint8_t fsync;      // the last block of an fsync: what precedes it in the log is complete
-  uint8_t dentry;     // and the name has to be made again
-  uint8_t directory;  // belongs to a directory
+// The first and the last block of a checkpoint pack. The pack counts if both hold the same version.
+struct PackEnd {
+  uint32_t magic;
   uint32_t version;
-  Blk next;  // of the warm node log; otherwise kNoBlk
 };
-struct InodeBody {
-  Type type;
-  uint8_t links;
-  Nid parent;
-  uint8_t name_length;
-  uint32_t size;
-  char name[kNameMax];
-  Blk data[kInodeData];
-  Nid direct;
-  Nid indirect;
+inline constexpr uint32_t kHeaderMagic = 0x48325346, kFooterMagic = 0x46325346;
+
+struct LogPosition {
+  uint8_t segment;
+  uint8_t offset;  // of the next block to write, below kSegmentBlocks
+  friend bool operator==(const LogPosition&, const LogPosition&) = default;
 };
-struct NodeBlock {
-  Footer footer;
-  union {
-    InodeBody inode;
-    Blk data[kNodeEntries];
-    Nid nodes[kNodeEntries];
-    char bytes[kBlockBytes - sizeof(Footer)];
-  };
+
+struct PackBody {
+  std::array<LogPosition, kLogs> logs;
+  uint16_t sit_version;  // by SIT block: which copy counts
+  uint16_t nat_version;  // by NAT block
+  uint16_t used_blocks;
+  uint16_t nodes;
 };
-struct Dentry {
-  uint32_t hash;
-  Nid ino;
-  Type type;
-  uint8_t name_length;
-};
-struct DentryBlock {
-  char magic;  // 'D'
-  uint8_t bitmap;
-  Dentry entries[kDentries];
-  char names[kDentries][kNameMax];
-  char pad[kBlockBytes - 2 - kDentries * (sizeof(Dentry) + kNameMax)];
-};
-struct Summary {
-  Nid nid;        // the node itself, or the one that names the data block
-  uint8_t entry;  // where in that node; kNodeItself for a node
-};
-inline constexpr uint8_t kNodeItself = 0xFF;
-struct SsaBlock {
-  char magic;  // 'A'
-  Summary entries[kSegmentBlocks];
-  char pad[kBlockBytes - 1 - kSegmentBlocks * sizeof(Summary)];
+
+struct SitEntry {
+  uint8_t valid_count;
+  uint8_t valid_map;
 };
 struct SitBlock {
-  char magic;  // 'S'
-  struct {
-    uint8_t count, bitmap;
-  } entries[kPerTableBlock];
-  char pad[kBlockBytes - 1 - kPerTableBlock * 2];
+  std::array<SitEntry, kTableEntries> entries;
+};
+
+struct NatEntry {
+  Address address;
+  Nid ino;
+  uint8_t version;  // how often the nid was given up
 };
 struct NatBlock {
-  char magic;  // 'T'
-  struct {
-    Blk block;
-    Nid ino;
-  } entries[kPerTableBlock];
-  char pad[kBlockBytes - 1 - kPerTableBlock * 3];
-};
-struct PackEnd {
-  char magic;  // 'H' or 'F'
-  uint32_t version;
-  char pad[kBlockBytes - 5];
-};
-struct Curseg {
-  uint8_t segment;  // kNoSegment: the log opens one with its next block
-  uint8_t next;
-  Summary summary[kSegmentBlocks];
-};
-struct PackBody {
-  char magic;  // 'B'
-  uint16_t sit_copies;
-  uint8_t nat_copies;
-  uint16_t valid_blocks;
-  uint8_t free_nids;
-  Curseg logs[kLogs];
-  char pad[kBlockBytes - 7 - kLogs * sizeof(Curseg)];
-};
-#pragma pack(pop)
-inline constexpr uint8_t kNoSegment = 0xFF;
-
-static_assert(sizeof(NodeBlock) == kBlockBytes && sizeof(DentryBlock) == kBlockBytes);
-static_assert(sizeof(SsaBlock) == kBlockBytes && sizeof(SitBlock) == kBlockBytes);
-static_assert(sizeof(NatBlock) == kBlockBytes && sizeof(PackEnd) == kBlockBytes);
-static_assert(sizeof(PackBody) == kBlockBytes);
-
-// When a segment without valid blocks may be written again: after a checkpoint, or at once (wrong).
-enum class Reuse : uint8_t { kCheckpoint, kLifo, kFifo };
-enum class CpOrder : uint8_t { kRight, kFooterFirst, kTablesLast };
-
-// What the options say.
-struct Config {
-  unsigned segments = 60;
-  unsigned dentry_blocks = 4;
-  unsigned reserved_segments = 20;  // not offered to users: room for logs, checkpoints and cleaning
-  Reuse reuse = Reuse::kCheckpoint;
-  CpOrder cp_order = CpOrder::kRight;
-  bool bitmaps = true;
-  bool cp_flush = true;
-  bool rollforward = true;
-
-  unsigned main_blocks() const { return segments * kSegmentBlocks; }
-  unsigned user_blocks() const { return (segments - reserved_segments) * kSegmentBlocks; }
-  unsigned sit_blocks() const { return (segments + kPerTableBlock - 1) / kPerTableBlock; }
-  unsigned pack_at(unsigned pack) const { return pack * 3; }
-  unsigned sit_at(unsigned copy) const { return 6 + copy * sit_blocks(); }
-  unsigned nat_at(unsigned copy) const { return sit_at(2) + copy * kNatBlocks; }
-  unsigned ssa_at() const { return nat_at(2); }
-  unsigned main_at() const { return ssa_at() + segments; }
-  unsigned block_count() const { return main_at() + main_blocks(); }
+  std::array<NatEntry, kTableEntries> entries;
 };
 
-// Where block `index` of a file is named: by which of its nodes, in which entry.
-struct FilePlace {
-  uint8_t node;  // as Footer::offset
-  uint8_t entry;
+// Whose block it is: of a node its nid and kIsNode, of data the node that points to it and the entry there.
+struct Summary {
+  Nid nid;
+  uint8_t index;
+  uint8_t version;  // that the nid had
+  friend bool operator==(const Summary&, const Summary&) = default;
 };
-constexpr FilePlace file_place(unsigned index) {
-  if (index < kInodeData) return {0, static_cast<uint8_t>(index)};
-  index -= kInodeData;
-  if (index < kNodeEntries) return {1, static_cast<uint8_t>(index)};
-  index -= kNodeEntries;
-  return {static_cast<uint8_t>(3 + index / kNodeEntries), static_cast<uint8_t>(index % kNodeEntries)};
+inline constexpr uint8_t kIsNode = 0xFF;
+struct SsaBlock {
+  std::array<Summary, kSegmentBlocks> entries;
+};
+
+enum class NodeKind : uint8_t { kNone, kInode, kDirect, kIndirect };
+
+struct InodeBody {
+  uint8_t links;
+  Nid parent;           // with the name: for roll-forward, which makes the directory entry again
+  uint8_t name_length;  // of the root 0
+  uint8_t unused;
+  std::array<char, kNameLength> name;
+  uint32_t size;  // in bytes; of a directory 0
+  std::array<Address, kInodeData> data;
+  Nid direct;
+  Nid indirect;
+  std::array<uint8_t, 2> unused_too;
+};
+
+enum NodeFlags : uint8_t {
+  kFsyncMark = 1,   // the file was synced by this inode
+  kDentryMark = 2,  // and had no directory entry in the checkpoint
+};
+
+struct NodeFooter {
+  Nid nid;
+  Nid ino;
+  uint8_t offset;  // of the node in its file: inode 0, direct 1, indirect 2, direct nodes below it 3 .. 6
+  uint8_t flags;
+  uint32_t version;  // of the checkpoint that it was written after
+  Address next;      // where its log goes on
+  uint16_t unused;
+};
+inline constexpr unsigned kNodeOffsets = 7;
+
+struct Node {
+  uint16_t magic;
+  NodeKind kind;
+  uint8_t directory;  // it belongs to a directory
+  union {
+    InodeBody inode;
+    std::array<Address, kTableEntries> data;  // direct
+    std::array<Nid, kTableEntries> nodes;     // indirect
+    std::array<uint8_t, sizeof(InodeBody)> bytes;
+  };
+  NodeFooter footer;
+};
+inline constexpr uint16_t kNodeMagic = 0x4E32;
+
+struct Dentry {
+  uint32_t hash;  // of the name
+  Nid ino;
+  uint8_t directory;
+  uint8_t name_length;
+  uint8_t unused;
+};
+inline constexpr unsigned kDentries = 4;  // of a block
+
+struct DentryBlock {
+  uint8_t used;  // a bit for each entry
+  std::array<uint8_t, 3> unused;
+  std::array<Dentry, kDentries> entries;
+  std::array<std::array<char, kNameLength>, kDentries> names;
+};
+
+static_assert(sizeof(Node) == 40 && sizeof(DentryBlock) == 68 && sizeof(PackBody) == 20 &&
+                  sizeof(Summary) == 3,
+              "no structure has padding");
+static_assert(sizeof(Node) <= kMinBlockSize && sizeof(DentryBlock) <= kMinBlockSize);
+static_assert(sizeof(PackBody) <= kMinBlockSize && sizeof(NatBlock) <= kMinBlockSize);
+
+// The first block of the file that a node at this offset maps; of an indirect node nothing.
+constexpr unsigned first_block_of(unsigned node_offset) {
+  if (node_offset == 0) return 0;
+  if (node_offset == 1) return kInodeData;
+  return kInodeData + kTableEntries + (node_offset - 3) * kTableEntries;
 }
-// The first block of a file that its node `offset` (not an indirect one) names.
-constexpr unsigned first_index(unsigned offset) {
-  return offset == 0 ? 0 : offset == 1 ? kInodeData : kInodeData + kNodeEntries * (offset - 2);
-}
-inline constexpr unsigned kFileNodes = 3 + kNodeEntries;
 
-constexpr uint32_t name_hash(std::string_view name) {
-  uint32_t hash = 2166136261u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
+class Layout {
+ public:
+  explicit Layout(const Config& config)
+      : segments_(config.segments),
+        sit_blocks_((config.segments + kTableEntries - 1) / kTableEntries),
+        nat_blocks_((config.nids + kTableEntries - 1) / kTableEntries),
+        sit_(2 * kPackBlocks),
+        nat_(sit_ + 2 * sit_blocks_),
+        ssa_(nat_ + 2 * nat_blocks_),
+        main_(ssa_ + segments_) {}
+
+  unsigned sit_blocks() const { return sit_blocks_; }
+  unsigned nat_blocks() const { return nat_blocks_; }
+  unsigned block_count() const { return main_ + segments_ * kSegmentBlocks; }
+
+  Address pack(unsigned which, unsigned block) const { return address(which * kPackBlocks + block); }
+  Address sit(unsigned copy, unsigned block) const { return address(sit_ + copy * sit_blocks_ + block); }
+  Address nat(unsigned copy, unsigned block) const { return address(nat_ + copy * nat_blocks_ + block); }
+  Address ssa(unsigned segment) const { return address(ssa_ + segment); }
+  Address main(unsigned segment, unsigned block) const {
+    return address(main_ + segment * kSegmentBlocks + block);
+  }
+
+  bool is_main(Address a) const { return a >= main_ && a < block_count(); }
+  unsigned segment_of(Address a) const { return (a - main_) / kSegmentBlocks; }
+  unsigned offset_of(Address a) const { return (a - main_) % kSegmentBlocks; }
+
+  // For names in reports: the starts of the areas.
+  unsigned sit_start() const { return sit_; }
+  unsigned nat_start() const { return nat_; }
+  unsigned ssa_start() const { return ssa_; }
+  unsigned main_start() const { return main_; }
+
+ private:
+  static Address address(unsigned a) { return static_cast<Address>(a); }
+
+  unsigned segments_, sit_blocks_, nat_blocks_;
+  unsigned sit_, nat_, ssa_, main_;
+};
 
 }  // namespace sisyfs::f2fs

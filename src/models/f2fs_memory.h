@@ -1,57 +1,67 @@
-// What the F2FS model remembers while it is mounted: a plain value, copied by memcpy.
+// All that a mounted F2FS model remembers, in one value without pointers: a snapshot is a copy of its bytes.
 //
-// Tables are cached whole, because they are small. Pages hold only what is dirty: a page that was written is
-// zeroed and free again, so equal memories have equal bytes. Sets of nodes are bits of a word.
+// Only what is dirty is kept: clean nodes and data are read from the disk when they are asked for. Whatever
+// is not in use is zero, so that equal memories have equal bytes.
 #pragma once
 
-#include <cstring>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "models/f2fs_layout.h"
 
 namespace sisyfs::f2fs {
 
-inline constexpr unsigned kPages = 20;
-inline constexpr unsigned kPagesForOp = 10;  // no op makes more pages dirty, cached data aside
+inline constexpr unsigned kMaxPages = 12;
+inline constexpr unsigned kPoolBytes = kMaxPages * 148;  // with larger blocks there are fewer pages
 
-// What a page holds; 0 is a free page.
-using PageKey = uint16_t;
-constexpr PageKey node_key(Nid nid) { return static_cast<PageKey>(0x8000u | nid); }
-constexpr PageKey data_key(Nid ino, unsigned index) {
-  return static_cast<PageKey>(0x4000u | unsigned{ino} << 6 | index);
-}
-constexpr bool is_node(PageKey key) { return (key & 0x8000u) != 0; }
-constexpr Nid nid_of(PageKey key) { return static_cast<Nid>(is_node(key) ? key & 0xFF : key >> 6 & 0xFF); }
-constexpr unsigned index_of(PageKey key) { return key & 63u; }
-// Nothing for what is no nid: the disk may say anything.
-constexpr uint16_t bit_of(Nid nid) { return static_cast<uint16_t>(nid < kNids ? 1u << nid : 0); }
+// Which block of which file a page of the pool holds.
+struct PageKey {
+  Nid ino;  // 0: the page is free
+  uint8_t block;
+  Log log;  // where it will go
+};
+
+// A set of nids.
+using NidSet = uint16_t;
+constexpr NidSet only(Nid nid) { return static_cast<NidSet>(1u << nid); }
 
 struct Memory {
-  uint64_t free_segments;  // may be opened now
-  uint32_t version;        // of the checkpoint that is in force
-  Blk nat[kNids];          // kNewBlk: in a page only
-  Nid nat_ino[kNids];
-  uint8_t sit[kMaxSegments];  // valid blocks of each segment, as bits
-  Curseg logs[kLogs];
-  uint8_t free_list[kMaxSegments];  // reuse=lifo and fifo: the free segments in the order of their use
-  uint8_t free_listed;
+  uint64_t free_segments;  // may be taken
+  uint32_t version;        // of the checkpoint on which all this builds
+
+  // Of what the checkpoint knows, and what came since.
+  NidSet checkpointed;  // nids that the checkpoint has in use
+  NidSet blocked;       // given up since: not used again before the next checkpoint
+  NidSet moved;         // inodes that got another name or parent since
+  NidSet lost;          // directories that lost an entry since
+  NidSet cut;           // files that lost a node since
+  NidSet unsynced;      // files that changed since the checkpoint, and since their last fsync
+  NidSet open;          // inodes of open files
+  NidSet dirty_nodes;   // which of nodes[] are in use
+
+  uint16_t sit_version, sit_dirty;  // by SIT block
+  uint16_t nat_version, nat_dirty;  // by NAT block
+  uint16_t used_blocks;             // of the capacity: nodes, and data blocks whether written or not
   uint8_t mounted;
-  uint8_t pack;        // which pack is in force
-  uint8_t nat_copies;  // which copy of each NAT block is in force
-  uint16_t sit_copies;
-  uint16_t sit_dirty, nat_dirty;  // table blocks that differ from the disk
-  uint16_t used;                  // blocks that are valid or promised to a page
-  // Since the last checkpoint, by nid:
-  uint16_t fresh;    // inodes made
-  uint16_t moved;    // inodes renamed
-  uint16_t shrunk;   // directories that lost a name
-  uint16_t changed;  // nodes changed, and inodes of which anything changed
-  uint16_t gone;     // freed: not given out again before a checkpoint
-  uint16_t open;     // files that are open
-  PageKey keys[kPages];
-  Block pages[kPages];
+  uint8_t pack;     // which pack holds the checkpoint
+  uint8_t changed;  // something is different from the checkpoint
+  uint8_t free_count;
+  std::array<uint8_t, kMaxSegments> free_list;  // reuse=lifo, fifo: the next to take is the first
+
+  std::array<LogPosition, kLogs> logs;
+  std::array<SsaBlock, kLogs> summaries;  // of the segments that the logs write to
+  uint8_t summaries_dirty;                // by log
+  uint8_t unused;
+  std::array<uint8_t, kMaxSegments> valid;  // by segment: a bit for each block
+  std::array<NatEntry, kMaxNids> nat;
+  std::array<Node, kMaxNids> nodes;  // by nid
+  std::array<PageKey, kMaxPages> keys;
+  std::array<std::byte, kPoolBytes> pages;
+  uint8_t unused_too[4];
 };
-static_assert(std::is_trivially_copyable_v<Memory> && sizeof(Memory) < 4096);
-static_assert(std::has_unique_object_representations_v<Memory>, "every byte means something");
+static_assert(sizeof(Memory) == 996 + kPoolBytes + 4, "no padding: the digest is that of the bytes");
+static_assert(std::is_trivially_copyable_v<Memory>);
 
 }  // namespace sisyfs::f2fs

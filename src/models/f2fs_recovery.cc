@@ -1,257 +1,212 @@
-// Mounting the F2FS model: roll back to the newest complete checkpoint, then roll forward what was fsynced.
+// Roll-forward: what fsync made durable after the checkpoint, applied at mount.
 //
-// Roll-forward follows the warm node log from where the checkpoint left it, as long as blocks carry its
-// version. An inode with the fsync mark completes the state of its file at that moment: its other nodes are
-// the newest in the log before it, or those of the checkpoint. The file is then replaced as a whole, and if
-// the mark says so its name is made again. Nothing that the checkpoint or the log holds is written over until
-// the checkpoint at the end of mount() is complete, so that a power cut in between changes nothing.
-#include <array>
-#include <bit>
-#include <cerrno>
+// fsync writes the dirty data, direct nodes and last the inode of a file; all nodes of files go to the warm
+// log, and each says where the next one will be. So from the place where the checkpoint left that log a
+// chain leads through all nodes written since; it ends where a block does not carry the checkpoint's version.
+// For each file with a marked inode the newest marked one counts, with the newest version of each of its
+// direct nodes before it. Indirect nodes are in another log and are built again: the inode says their nid.
+//
+// The file as the checkpoint has it is let go, and the one from the chain claimed, block by block. A
+// new file gets its directory entry. Until the checkpoint that follows is complete nothing of the chain
+// and of the old checkpoint is written over, so that a crash in here just starts it again.
+#include <algorithm>
 
 #include "models/f2fs_core.h"
 
 namespace sisyfs::f2fs {
 
-bool F2fs::read_pack(unsigned pack, uint32_t* version, PackBody* body) {
-  PackEnd header, footer;
-  const unsigned at = config_.pack_at(pack);
-  if (!read_place(at, &header) || !read_place(at + 1, body) || !read_place(at + 2, &footer)) return false;
-  *version = header.version;
-  return header.magic == 'H' && footer.magic == 'F' && body->magic == 'B' && header.version == footer.version;
-}
-
-// Reads the tables through the newer complete pack. Sizes and numbers that could harm us are refused.
-int F2fs::load_checkpoint(Disk& disk) {
-  forget();
-  disk_ = &disk;
-  uint32_t versions[2] = {};
-  PackBody bodies[2];
-  const bool complete[2] = {read_pack(0, &versions[0], &bodies[0]), read_pack(1, &versions[1], &bodies[1])};
-  if (!complete[0] && !complete[1]) return EIO;
-  m_.pack = complete[1] && (!complete[0] || versions[1] > versions[0]) ? 1 : 0;
-  const PackBody& body = bodies[m_.pack];
-  m_.version = versions[m_.pack];
-  m_.sit_copies = body.sit_copies;
-  m_.nat_copies = body.nat_copies;
-  std::memcpy(m_.logs, body.logs, sizeof m_.logs);
-  for (const Curseg& log : m_.logs) {
-    if (log.segment == kNoSegment ? log.next != 0
-                                  : log.segment >= config_.segments || log.next >= kSegmentBlocks)
-      return EIO;
-  }
-  for (unsigned b = 0; b < config_.sit_blocks(); ++b) {
-    SitBlock block;
-    if (!read_place(config_.sit_at(m_.sit_copies >> b & 1) + b, &block)) return done();
-    for (unsigned i = 0; i < kPerTableBlock && b * kPerTableBlock + i < config_.segments; ++i) {
-      m_.sit[b * kPerTableBlock + i] = block.entries[i].bitmap & 15;
-      m_.used = static_cast<uint16_t>(m_.used + std::popcount(m_.sit[b * kPerTableBlock + i]));
-    }
-  }
-  for (unsigned b = 0; b < kNatBlocks; ++b) {
-    NatBlock block;
-    if (!read_place(config_.nat_at(m_.nat_copies >> b & 1) + b, &block)) return done();
-    for (unsigned i = 0; i < kPerTableBlock; ++i) {
-      const unsigned nid = b * kPerTableBlock + i;
-      m_.nat[nid] = block.entries[i].block;
-      m_.nat_ino[nid] = block.entries[i].ino;
-    }
-  }
-  find_free_segments(0);
-  return done();
-}
-
-class RollForward {
- public:
-  explicit RollForward(F2fs& fs) : fs_(fs), m_(fs.m_) {}
-
-  void run() {
-    follow_log();
-    if (count_ != 0) fs_.marks_ |= kMarkRollBack;
-    unsigned files = 0;
-    for (unsigned i = 0; i < count_; ++i) {
-      if (log_[i].footer.fsync == 0) continue;
-      last_[log_[i].footer.ino] = static_cast<int16_t>(i);
-      files |= bit_of(log_[i].footer.ino);
-    }
-    if (files == 0 || !fs_.config_.rollforward) return;
-    leave_logs();
-    unsigned names = 0;
-    for (unsigned ino = 0; ino < kNids; ++ino) {
-      if ((files >> ino & 1) == 0) continue;
-      const Memory before = m_;
-      if (!install(static_cast<Nid>(ino), static_cast<unsigned>(last_[ino]))) {
-        m_ = before;
-        fs_.failed_ = false;
-        continue;
-      }
-      fs_.marks_ |= kMarkRollForward;
-      if (log_[last_[ino]].footer.dentry != 0) names |= 1u << ino;
-    }
-    fs_.find_free_segments(leave_alone_);
-    (void)fs_.open_segment(kWarmNode);
-    for (unsigned ino = 0; ino < kNids; ++ino) {
-      if ((names >> ino & 1) != 0) make_name(static_cast<Nid>(ino));
-    }
-  }
-
- private:
-  struct Step {
-    Blk at;
-    Footer footer;
+// The chain, and for each nid and file what matters of it.
+struct Core::Chain {
+  struct Place {
+    Address address;
+    Node node;
   };
-
-  void follow_log() {
-    const Curseg& warm = m_.logs[kWarmNode];
-    if (warm.segment == kNoSegment) return;
-    auto at = static_cast<Blk>(warm.segment * kSegmentBlocks + warm.next);
-    while (count_ < log_.size() && fs_.in_main(at) && !fs_.valid(at)) {
-      for (unsigned i = 0; i < count_; ++i) {
-        if (log_[i].at == at) return;
-      }
-      NodeBlock node;
-      if (!fs_.read_main(at, &node)) return;
-      const Footer& f = node.footer;
-      if (f.magic != 'N' || f.version != m_.version || f.nid >= kNids || f.ino >= kNids) return;
-      log_[count_++] = {at, f};
-      leave_alone_ |= uint64_t{1} << (at / kSegmentBlocks);
-      at = f.next;
-    }
-  }
-
-  // The logs go on in segments of their own: behind their places in the checkpoint lie recovered blocks.
-  void leave_logs() {
-    for (unsigned s = 0; s < fs_.config_.segments; ++s) {
-      if (m_.sit[s] != 0) leave_alone_ |= uint64_t{1} << s;
-    }
-    for (Curseg& log : m_.logs) {
-      if (log.segment != kNoSegment) {
-        leave_alone_ |= uint64_t{1} << log.segment;
-        fs_.write_summary(log.segment, log.summary);
-      }
-      log = {};
-      log.segment = kNoSegment;
-    }
-    m_.free_segments = 0;
-    std::memset(m_.free_list, 0, sizeof m_.free_list);
-    m_.free_listed = 0;
-  }
-
-  // The newest block of a node of the file before `end` in the log, else the checkpoint's.
-  Blk newest(const Memory& checkpoint, Nid ino, Nid nid, unsigned offset, unsigned end) const {
-    for (unsigned i = end; i-- > 0;) {
-      const Footer& f = log_[i].footer;
-      if (f.nid == nid && f.ino == ino && f.offset == offset) return log_[i].at;
-    }
-    return checkpoint.nat_ino[nid] == ino ? checkpoint.nat[nid] : kNoBlk;
-  }
-
-  bool take(Blk at, Summary owner) {
-    if (!fs_.in_main(at) || fs_.valid(at)) return false;
-    fs_.set_valid(at, true);
-    ++m_.used;
-    SsaBlock block;
-    if (!fs_.read_place(fs_.config_.ssa_at() + at / kSegmentBlocks, &block)) return false;
-    block.entries[at % kSegmentBlocks] = owner;
-    fs_.write_summary(at / kSegmentBlocks, block.entries);
-    return true;
-  }
-
-  bool take_node(Nid ino, Nid nid, unsigned offset, Blk at, NodeBlock* out) {
-    if (m_.nat[nid] != kNoBlk || !take(at, {nid, kNodeItself}) || !fs_.read_main(at, out)) return false;
-    m_.nat[nid] = at;
-    m_.nat_ino[nid] = ino;
-    m_.nat_dirty = static_cast<uint16_t>(m_.nat_dirty | 1u << (nid / kPerTableBlock));
-    return out->footer.magic == 'N' && out->footer.nid == nid && out->footer.offset == offset;
-  }
-
-  bool take_data(Nid nid, const Blk* data, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      if (data[i] != kNoBlk && !take(data[i], {nid, static_cast<uint8_t>(i)})) return false;
-    }
-    return true;
-  }
-
-  bool take_direct(const Memory& checkpoint, Nid ino, Nid nid, unsigned offset, unsigned end) {
-    if (nid == kNoNid) return true;
-    NodeBlock node;
-    if (nid >= kNids) return false;
-    if (!take_node(ino, nid, offset, newest(checkpoint, ino, nid, offset, end), &node)) return false;
-    return take_data(nid, node.data, kNodeEntries);
-  }
-
-  // Replaces the file of the checkpoint, if there is one, by that of the log. False where the two do not go
-  // together, and then the caller takes everything back.
-  bool install(Nid ino, unsigned end) {
-    const Memory checkpoint = m_;
-    if (m_.nat[ino] != kNoBlk) {
-      release_file(ino);
-    } else if (log_[end].footer.dentry == 0) {
-      return false;
-    }
-    NodeBlock inode, indirect;
-    if (fs_.failed_ || !take_node(ino, ino, 0, log_[end].at, &inode)) return false;
-    const InodeBody& body = inode.inode;
-    if (inode.footer.kind != NodeKind::kInode || body.type != Type::kFile) return false;
-    if (!take_data(ino, body.data, kInodeData)) return false;
-    if (!take_direct(checkpoint, ino, body.direct, 1, end)) return false;
-    if (body.indirect == kNoNid) return true;
-    if (body.indirect >= kNids) return false;
-    const Blk at = newest(checkpoint, ino, body.indirect, 2, end);
-    if (!take_node(ino, body.indirect, 2, at, &indirect)) return false;
-    for (unsigned i = 0; i < kNodeEntries; ++i) {
-      if (!take_direct(checkpoint, ino, indirect.nodes[i], 3 + i, end)) return false;
-    }
-    return true;
-  }
-
-  // Frees what the checkpoint has of the file, without giving a segment free.
-  void release_file(Nid ino) {
-    const Reuse reuse = fs_.config_.reuse;
-    fs_.config_.reuse = Reuse::kCheckpoint;
-    fs_.free_file(ino);
-    fs_.config_.reuse = reuse;
-    m_.gone = 0;
-  }
-
-  void make_name(Nid ino) {
-    if (kPages - fs_.dirty_pages() < kPagesForOp) fs_.write_pages(kNoNid);
-    NodeBlock inode;
-    Where at;
-    unsigned blocks = 0, nids = 0;
-    if (!fs_.read_node(ino, &inode)) return;
-    const std::string_view name(inode.inode.name, std::min<size_t>(inode.inode.name_length, kNameMax));
-    const Nid parent = inode.inode.parent;
-    NodeBlock directory;
-    const bool good = fs_.read_node(parent, &directory) && directory.footer.kind == NodeKind::kInode &&
-                      directory.inode.type == Type::kDirectory && fs_.find_in(parent, name, &at) &&
-                      at.node == kNoNid && fs_.free_slot(parent, &at, &blocks, &nids) &&
-                      fs_.free_nids() >= nids;
-    if (good)
-      fs_.set_entry(parent, at, name, ino, Type::kFile);
-    else
-      fs_.failed_ = false, fs_.free_file(ino);
-  }
-
-  F2fs& fs_;
-  Memory& m_;
-  std::array<Step, kMaxSegments * kSegmentBlocks> log_;
-  unsigned count_ = 0;
-  int16_t last_[kNids] = {};
-  uint64_t leave_alone_ = 0;
+  std::array<Place, kMaxSegments * kSegmentBlocks> places;
+  unsigned length = 0;
+  std::array<unsigned, kMaxNids> synced{};  // by ino: one more than the place of its last marked inode
 };
 
-int F2fs::mount(Disk& disk) {
-  if (const int error = load_checkpoint(disk)) return forget(), error;
-  RollForward(*this).run();
-  // Also where nothing was rolled forward: from here on blocks carry another version than those that were
-  // written after the old checkpoint and are lost, and no later roll-forward can take the one for the other.
-  checkpoint();
-  NodeBlock root;
-  (void)read_node(kRoot, &root);
-  if (const int error = done()) return forget(), error;
-  m_.mounted = 1;
-  return 0;
+void Core::follow_chain(Chain& chain) {
+  std::array<bool, kMaxSegments * kSegmentBlocks> seen{};
+  for (Address at = position(kWarmNode); layout_.is_main(at);) {
+    bool& here = seen[layout_.segment_of(at) * kSegmentBlocks + layout_.offset_of(at)];
+    if (here) return;
+    here = true;
+    const Node found = read_as<Node>(at);
+    const bool good = found.magic == kNodeMagic && found.footer.version == memory_.version &&
+                      found.footer.nid != 0 && found.footer.nid < config_.nids && found.footer.ino != 0 &&
+                      found.footer.ino < config_.nids && found.footer.offset < kNodeOffsets;
+    if (!good) return;
+    chain.places[chain.length++] = {at, found};
+    const bool inode = found.kind == NodeKind::kInode && found.footer.nid == found.footer.ino;
+    if (inode && (found.footer.flags & kFsyncMark) != 0) chain.synced[found.footer.ino] = chain.length;
+    at = found.footer.next;
+  }
+}
+
+// Lets go of all blocks and nodes of a file.
+void Core::release_file(Nid ino) {
+  const Node inode = node(ino);
+  for (unsigned b = 0; b < kMaxFileBlocks; ++b) set_invalid(pointer(slot_of(ino, b)));
+  const Node indirect = inode.inode.indirect != 0 ? node(inode.inode.indirect) : Node{};
+  const auto release = [&](Nid nid) {
+    if (nid == 0) return;
+    if (nid >= config_.nids || memory_.nat[nid].ino != ino) {
+      failed_ = EIO;
+      return;
+    }
+    set_invalid(memory_.nat[nid].address);
+    memory_.nat[nid].address = kNoAddress;
+    memory_.nat[nid].ino = 0;
+    memory_.nat_dirty = static_cast<uint16_t>(memory_.nat_dirty | 1u << nid / kTableEntries);
+  };
+  for (unsigned i = 0; i < kTableEntries; ++i) release(indirect.nodes[i]);
+  release(inode.inode.indirect);
+  release(inode.inode.direct);
+  release(ino);
+}
+
+// A block that is used from now on, with its owner in the summaries.
+void Core::claim(Address address, Nid nid, uint8_t index) {
+  if (address == kNoAddress) return;
+  if (!layout_.is_main(address)) {
+    failed_ = EIO;
+    return;
+  }
+  const unsigned segment = layout_.segment_of(address), offset = layout_.offset_of(address);
+  if ((memory_.valid[segment] >> offset & 1) != 0) failed_ = EIO;  // it is another's
+  set_valid(address);
+  withhold_segment(segment);
+  auto block = read_as<SsaBlock>(layout_.ssa(segment));
+  const Summary owner{nid, index, memory_.nat[nid].version};
+  if (block.entries[offset] == owner) return;
+  block.entries[offset] = owner;
+  write_block(layout_.ssa(segment), &block, sizeof block, Kind::kSsa);
+}
+
+void Core::claim_file(Nid ino) {
+  for (unsigned b = 0; b < kMaxFileBlocks; ++b) {
+    const Slot slot = slot_of(ino, b);
+    if (slot.nid != 0) claim(pointer(slot), slot.nid, slot.index);
+  }
+}
+
+// Puts the file as it was synced in the place of what the checkpoint has.
+void Core::install(Nid ino, const Chain& chain) {
+  const unsigned last = chain.synced[ino];
+  const Node inode = chain.places[last - 1].node;
+  const bool known = memory_.nat[ino].address != kNoAddress;
+  Node old_indirect{};
+  const Nid indirect = inode.inode.indirect;
+  if (indirect >= config_.nids || (!known && (inode.footer.flags & kDentryMark) == 0)) {
+    failed_ = EIO;
+    return;
+  }
+  if (indirect != 0 && memory_.nat[indirect].address != kNoAddress) old_indirect = node(indirect);
+  std::array<NatEntry, kMaxNids> before = memory_.nat;
+  if (known) release_file(ino);
+
+  std::array<const Chain::Place*, kNodeOffsets> newest{};
+  for (unsigned i = 0; i < last; ++i) {
+    const Chain::Place& place = chain.places[i];
+    if (place.node.footer.ino == ino && place.node.kind != NodeKind::kIndirect)
+      newest[place.node.footer.offset] = &place;
+  }
+  newest[0] = &chain.places[last - 1];
+  const auto use = [&](Nid nid, Address address) {
+    if (nid == 0 || nid >= config_.nids || memory_.nat[nid].address != kNoAddress) {
+      failed_ = EIO;
+      return;
+    }
+    memory_.nat[nid].address = address;
+    memory_.nat[nid].ino = ino;
+    memory_.nat_dirty = static_cast<uint16_t>(memory_.nat_dirty | 1u << nid / kTableEntries);
+    if (layout_.is_main(address)) claim(address, nid, kIsNode);
+  };
+  use(ino, newest[0]->address);
+  // A direct node that was not written since is the one that the checkpoint has.
+  const auto use_direct = [&](unsigned offset, Nid nid) {
+    if (nid == 0 || nid >= config_.nids) return;
+    const bool written = newest[offset] != nullptr && newest[offset]->node.footer.nid == nid;
+    if (!written && before[nid].address == kNoAddress) failed_ = EIO;
+    if (failed_ == 0) use(nid, written ? newest[offset]->address : before[nid].address);
+  };
+  use_direct(1, inode.inode.direct);
+  if (indirect != 0 && failed_ == 0) {
+    Node rebuilt{};
+    rebuilt.magic = kNodeMagic;
+    rebuilt.kind = NodeKind::kIndirect;
+    rebuilt.footer.nid = indirect;
+    rebuilt.footer.ino = ino;
+    rebuilt.footer.offset = 2;
+    if (old_indirect.footer.ino == ino) rebuilt.nodes = old_indirect.nodes;
+    for (unsigned i = 0; i < kTableEntries; ++i) {
+      if (newest[3 + i] != nullptr) rebuilt.nodes[i] = newest[3 + i]->node.footer.nid;
+      use_direct(3 + i, rebuilt.nodes[i]);
+    }
+    use(indirect, kNewAddress);
+    memory_.nodes[indirect] = rebuilt;
+    memory_.dirty_nodes |= only(indirect);
+  }
+  if (failed_ == 0) claim_file(ino);
+  if (failed_ != 0 || known) return;
+
+  // A new name in a directory that the checkpoint has.
+  const Nid parent = inode.inode.parent;
+  const std::string_view name(inode.inode.name.data(),
+                              std::min<size_t>(inode.inode.name_length, kNameLength));
+  if (parent == 0 || parent >= config_.nids || node(parent).directory == 0 || failed_ != 0 || name.empty()) {
+    failed_ = EIO;
+    return;
+  }
+  unsigned block = 0, entry = 0, blocks = 0, nids = 0;
+  Needs needs{};
+  if (find_entry(parent, name, &block, &entry) != 0) failed_ = EIO;
+  block = place_for_entry(parent, needs, &blocks, &nids);
+  if (block >= config_.dentry_blocks) failed_ = EIO;
+  if (failed_ == 0) add_entry(parent, block, name, ino, false);
+}
+
+int Core::roll_forward() {
+  Chain chain;
+  follow_chain(chain);
+  if (chain.length == 0) return std::exchange(failed_, 0);
+  if (!config_.rollforward) chain.synced = {};
+  unsigned last = 0;
+  for (unsigned place : chain.synced) last = std::max(last, place);
+  if (last < chain.length) marks_ |= kRolledBack;
+  if (last == 0) return std::exchange(failed_, 0);
+
+  for (unsigned i = 0; i < chain.length; ++i) withhold_segment(layout_.segment_of(chain.places[i].address));
+  // Nids that the chain tells of belong to its files, whatever else is made on the way.
+  for (unsigned i = 0; i < chain.length; ++i) {
+    const NodeFooter& footer = chain.places[i].node.footer;
+    memory_.blocked |= static_cast<NidSet>(only(footer.nid) | only(footer.ino));
+    const Nid indirect =
+        chain.places[i].node.kind == NodeKind::kInode ? chain.places[i].node.inode.indirect : 0;
+    if (indirect < config_.nids) memory_.blocked |= only(indirect);
+  }
+  for (Nid ino = kRootNid; ino < config_.nids && failed_ == 0; ++ino) {
+    if (chain.synced[ino] != 0) install(ino, chain);
+  }
+  if (failed_ != 0) return std::exchange(failed_, 0);
+  // What was claimed may lie just where a log would go on.
+  for (unsigned l = 0; l < kLogs; ++l) {
+    const auto log = static_cast<Log>(l);
+    const LogPosition at = memory_.logs[log];
+    const bool chained = log == kWarmNode;
+    if (!chained && memory_.valid[at.segment] >> at.offset == 0) continue;
+    take_segment(log);
+  }
+  unsigned used = 0;
+  for (const NatEntry& entry : memory_.nat) used += entry.address != kNoAddress;
+  for (Nid ino = kRootNid; ino < config_.nids; ++ino) {
+    if (memory_.nat[ino].address == kNoAddress || memory_.nat[ino].ino != ino) continue;
+    for (unsigned b = 0; b < kMaxFileBlocks; ++b) used += pointer(slot_of(ino, b)) != kNoAddress;
+  }
+  memory_.used_blocks = static_cast<uint16_t>(used);
+  marks_ |= kRolledForward;
+  return std::exchange(failed_, 0);
 }
 
 }  // namespace sisyfs::f2fs

@@ -2,260 +2,276 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <vector>
 
 #include "models/f2fs_core.h"
-#include "models/f2fs_problems.h"
+#include "models/f2fs_fsck.h"
 
 namespace sisyfs::f2fs {
 namespace {
 
-constexpr const char* kBlockKinds[] = {
-    "unknown", "checkpoint header", "checkpoint body", "checkpoint footer", "SIT", "NAT", "SSA",
-    "node",    "dentries",          "file data"};
-constexpr const char* kMarkTexts[] = {
-    "garbage was collected",         "a checkpoint was written",    "a file was rolled forward",
-    "work was rolled back",          "there was no space left",     "a directory was full",
-    "a file was as large as can be", "a segment was written again", "an fsync took a checkpoint",
-};
-
 class F2fsTarget : public Target {
  public:
-  explicit F2fsTarget(const Config& config) : fs_(config) {
-    using K = OpKind;
-    traits_.ops = OpSet(K::kCreate, K::kMkdir, K::kUnlink, K::kRmdir, K::kRename, K::kWrite, K::kAppend,
-                        K::kTruncate, K::kRead, K::kReaddir, K::kStat, K::kFsync, K::kFdatasync, K::kSync,
-                        K::kRemount, K::kOpen, K::kClose);
+  explicit F2fsTarget(const Config& config) : core_(config), fsck_(config) {
+    traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                        OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
+                        OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync) |
+                  OpSet(OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
     traits_.has_fsck = true;
     traits_.limited_space = true;
     // fsync brings single files forward, so that what comes back need not be a tree that there was.
     traits_.contract = Contract::kFsync;
     traits_.fsync_names = true;
-    traits_.block_size = kBlockBytes;
-    traits_.block_count = config.block_count();
-    traits_.write_unit = kBlockBytes;
-    traits_.max_file_size = uint64_t{kMaxFileBlocks} * kBlockBytes;
-    traits_.block_kinds = kBlockKinds;
+    traits_.block_size = config.block_size;
+    traits_.block_count = core_.layout().block_count();
+    traits_.write_unit = config.block_size;
+    traits_.max_file_size = core_.max_file_size();
+    traits_.block_kinds = kKindNames;
     traits_.problems = kProblems;
     traits_.marks = kMarkTexts;
   }
 
   const Traits& traits() const override { return traits_; }
-  uint32_t take_marks() override { return fs_.take_marks(); }
-
-  int format(Disk& disk) override { return fs_.format(disk); }
-  int mount(Disk& disk) override { return fs_.mount(disk); }
-  int unmount() override { return fs_.unmount(); }
-  void power_cut() override { fs_.forget(); }
+  int format(Disk& disk) override { return core_.format(disk); }
+  int mount(Disk& disk) override { return core_.mount(disk); }
+  int unmount() override { return core_.unmount(); }
+  void power_cut() override { core_.forget(); }
+  uint32_t take_marks() override { return core_.take_marks(); }
+  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override { fsck_.run(disk, mode, report); }
 
   OpResult apply(const Op& op) override {
     switch (op.kind) {
       case OpKind::kCreate:
-        return OpResult::of(fs_.create(op.path, Type::kFile));
+        return OpResult::of(core_.create(op.path, false));
       case OpKind::kMkdir:
-        return OpResult::of(fs_.create(op.path, Type::kDirectory));
+        return OpResult::of(core_.create(op.path, true));
       case OpKind::kUnlink:
-        return OpResult::of(fs_.remove(op.path, Type::kFile));
+        return OpResult::of(core_.unlink(op.path));
       case OpKind::kRmdir:
-        return OpResult::of(fs_.remove(op.path, Type::kDirectory));
+        return OpResult::of(core_.rmdir(op.path));
       case OpKind::kRename:
-        return OpResult::of(fs_.rename(op.path, op.other));
+        return OpResult::of(core_.rename(op.path, op.other));
       case OpKind::kWrite:
+        return write(op, op.offset);
       case OpKind::kAppend:
-        return write(op);
+        return append(op);
       case OpKind::kTruncate:
-        return OpResult::of(fs_.truncate(op.path, op.offset));
-      case OpKind::kRead:
-        return read(op);
-      case OpKind::kReaddir:
-        return readdir(op);
-      case OpKind::kStat:
-        return stat(op);
+        return OpResult::of(core_.truncate(op.path, op.offset));
       case OpKind::kFsync:
       case OpKind::kFdatasync:
-        return OpResult::of(fs_.fsync(op.path));
+        return OpResult::of(core_.fsync(op.path));
       case OpKind::kSync:
-        return OpResult::of(fs_.sync());
+        return OpResult::of(core_.sync());
       case OpKind::kOpen:
-        return OpResult::of(fs_.open(op.path));
+        return OpResult::of(core_.open(op.path));
       case OpKind::kClose:
-        return OpResult::of(fs_.close(op.path));
+        return OpResult::of(core_.close(op.path));
       default:
-        return OpResult::of(ENOSYS);
+        return look(op);
     }
   }
 
   Walk walk() override {
     Walk out;
-    unsigned left = kNids;  // objects; a disk on which directories lead in circles has more
-    out.error = walk_directory(kRoot, Path("/"), &left, &out);
+    core_.clear_failure();
+    seen_ = only(kRootNid);
+    out.where = Path("/");
+    out.error = walk_directory(kRootNid, kRootNode, out);
+    core_.clear_failure();
     return out;
   }
 
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
-    fs_.fsck(disk, mode == FsckMode::kRepair, report);
+  std::string name_block(uint64_t address) const override {
+    const Layout& layout = core_.layout();
+    const auto a = static_cast<unsigned>(address);
+    if (a < layout.sit_start()) {
+      static constexpr const char* kParts[] = {"header", "body", "footer"};
+      return fmt::format("{} of checkpoint pack {}", kParts[a % kPackBlocks], a / kPackBlocks);
+    }
+    const auto table = [&](const char* name, unsigned start, unsigned blocks) {
+      return fmt::format("{} block {}, copy {}", name, (a - start) % blocks, (a - start) / blocks);
+    };
+    if (a < layout.nat_start()) return table("SIT", layout.sit_start(), layout.sit_blocks());
+    if (a < layout.ssa_start()) return table("NAT", layout.nat_start(), layout.nat_blocks());
+    if (a < layout.main_start()) return fmt::format("summaries of segment {}", a - layout.ssa_start());
+    const auto main = static_cast<Address>(a);
+    return fmt::format("segment {} block {}", layout.segment_of(main), layout.offset_of(main));
   }
-
-  std::string name_block(uint64_t address) const override;
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override;
 
   Snapshot save() const override {
-    return Snapshot(fs_.memory(), digest_of(&fs_.memory(), sizeof fs_.memory()));
+    const Memory& memory = core_.memory();
+    if (memory.mounted == 0) return Snapshot();
+    return Snapshot(memory, digest_of(&memory, sizeof memory));
   }
   void load(const Snapshot& snapshot, Disk& disk) override {
-    const auto& memory = snapshot.as<Memory>();
-    fs_.restore(memory, memory.mounted != 0 ? &disk : nullptr);
+    if (snapshot.empty())
+      core_.forget();
+    else
+      core_.load(snapshot.as<Memory>(), disk);
   }
 
  private:
-  OpResult write(const Op& op) {
-    Nid ino = kNoNid;
-    uint64_t size = 0;
-    if (const int error = fs_.file_at(op.path, &ino, &size)) return OpResult::of(error);
-    const uint64_t offset = op.kind == OpKind::kAppend ? size : op.offset;
-    if (offset > FileData::kMaxSize) return OpResult::of(EINVAL);
-    if (op.length == 0) return {};
-    const int error = fs_.write(ino, offset, op.length,
-                                [&](uint64_t at, std::span<std::byte> bytes) { fill_data(op, at, bytes); });
+  OpResult write(const Op& op, uint64_t offset) {
+    // What is too long to be written is not made: the core refuses by its length alone.
+    bytes_.resize(std::max<size_t>(bytes_.size(), op.length));
+    const auto bytes = std::span(bytes_).first(op.length);
+    if (op.length <= core_.max_file_size()) fill_data(op, offset, bytes);
+    const int error = core_.write(op.path, offset, bytes);
     return error != 0 ? OpResult::of(error) : OpResult{0, op.length, {}};
   }
 
-  OpResult read(const Op& op) {
-    Nid ino = kNoNid;
-    uint64_t size = 0;
-    if (const int error = fs_.file_at(op.path, &ino, &size)) return OpResult::of(error);
+  // The node that a path names, or an errno.
+  int resolve(const Op& op, Nid* nid, Node* node) {
+    core_.clear_failure();
+    const Found at = core_.find(op.path);
+    if (at.error != 0) return at.error;
+    if (at.node == 0) return ENOENT;
+    *nid = at.node;
+    *node = core_.node(at.node);
+    return core_.failed();
+  }
+
+  OpResult append(const Op& op) {
+    Nid nid = 0;
+    Node node;
+    if (const int error = resolve(op, &nid, &node)) return OpResult::of(error);
+    return write(op, node.inode.size);
+  }
+
+  OpResult look(const Op& op) {
+    Nid nid = 0;
+    Node node;
+    if (const int error = resolve(op, &nid, &node)) return OpResult::of(error);
+    if (op.kind == OpKind::kStat) return {0, node.inode.size, {}};
+    if (op.kind == OpKind::kReaddir) {
+      if (node.directory == 0) return OpResult::of(ENOTDIR);
+      OpResult result;
+      const int error =
+          core_.each_entry(nid, [&](std::string_view name, const Dentry&) { result.add_name(name); });
+      return error != 0 ? OpResult::of(error) : result;
+    }
+    if (op.kind != OpKind::kRead) return OpResult::of(ENOSYS);
+    if (node.directory != 0) return OpResult::of(EISDIR);
     if (op.offset > FileData::kMaxSize) return OpResult::of(EINVAL);
-    const uint64_t left = std::min<uint64_t>(size, sizeof buffer_);
-    if (op.offset >= left) return OpResult::read({});
-    const std::span<std::byte> out(buffer_, std::min<uint64_t>(op.length, left - op.offset));
-    if (const int error = fs_.read(ino, op.offset, out)) return OpResult::of(error);
-    return OpResult::read(out);
+    std::span<const std::byte> bytes;
+    if (const int error = core_.read(nid, op.offset, op.length, &bytes)) return OpResult::of(error);
+    return OpResult::read(bytes);
   }
 
-  OpResult readdir(const Op& op) {
-    const Where at = fs_.find(op.path);
-    if (at.error != 0) return OpResult::of(at.error);
-    if (at.node == kNoNid) return OpResult::of(ENOENT);
-    if (at.type != Type::kDirectory) return OpResult::of(ENOTDIR);
-    OpResult result;
-    const int error = each_entry(at.node, [&](std::string_view name, Nid) {
-      result.add_name(name);
-      return 0;
+  // Adds what a directory holds to the tree. No inode is met twice in a tree that can be.
+  int walk_directory(Nid directory, NodeId to, Walk& out) {
+    const Path here = out.where;
+    struct Entry {
+      std::array<char, kNameLength> name;
+      uint8_t length;
+      Dentry dentry;
+      std::string_view text() const { return {name.data(), length}; }
+    };
+    std::array<Entry, kMaxDentryBlocks * kDentries> entries;
+    unsigned count = 0;
+    int error = core_.each_entry(directory, [&](std::string_view name, const Dentry& dentry) {
+      Entry& entry = entries[count++];
+      std::copy(name.begin(), name.end(), entry.name.begin());
+      entry.length = static_cast<uint8_t>(name.size());
+      entry.dentry = dentry;
     });
-    return error != 0 ? OpResult::of(error) : result;
-  }
-
-  OpResult stat(const Op& op) {
-    const Where at = fs_.find(op.path);
-    NodeBlock inode;
-    if (at.error != 0) return OpResult::of(at.error);
-    if (at.node == kNoNid) return OpResult::of(ENOENT);
-    if (!fs_.read_node(at.node, &inode)) return OpResult::of(EIO);
-    return {0, inode.inode.size, {}};
-  }
-
-  // Calls use(name, ino) for each entry until it answers an errno.
-  template <class Use>
-  int each_entry(Nid directory, Use use) {
-    NodeBlock inode;
-    if (!fs_.read_node(directory, &inode)) return EIO;
-    for (unsigned b = 0; b < fs_.config().dentry_blocks; ++b) {
-      DentryBlock block;
-      if (!fs_.read_dentries(inode, b, &block)) return EIO;
-      for (unsigned s = 0; s < kDentries; ++s) {
-        if ((block.bitmap >> s & 1) == 0) continue;
-        const size_t length = block.entries[s].name_length;
-        if (length == 0 || length > kNameMax) return EIO;
-        if (const int error = use({block.names[s], length}, block.entries[s].ino)) return error;
+    unsigned subdirectories = 0;
+    for (unsigned i = 0; i < count && error == 0; ++i) {
+      const Dentry& dentry = entries[i].dentry;
+      const std::string_view name = entries[i].text();
+      if (!Path::holds(name) || name.find('/') != name.npos || !here.has_room_for(name)) return EIO;
+      out.where = here.child(name);
+      if (out.tree.child(to, name) != kNoNode) return EIO;
+      const Node node = core_.node(dentry.ino);
+      if ((seen_ & only(dentry.ino)) != 0 || node.kind != NodeKind::kInode ||
+          node.directory != dentry.directory)
+        return EIO;
+      seen_ |= only(dentry.ino);
+      if (dentry.directory != 0) {
+        ++subdirectories;
+        error = walk_directory(dentry.ino, out.tree.make(to, name, FileType::kDirectory), out);
+      } else {
+        error = add_file(dentry.ino, node, out.tree.make(to, name, FileType::kFile), out);
       }
     }
+    if (error != 0) return error;
+    out.where = here;
+    const unsigned links = core_.node(directory).inode.links;
+    if (links != 2 + subdirectories) out.tree.set_links(to, links);
     return 0;
   }
 
-  int walk_directory(Nid directory, const Path& path, unsigned* left, Walk* out) {
-    unsigned subdirectories = 0;
-    const int error = each_entry(directory, [&](std::string_view name, Nid ino) {
-      if (!Path::holds(name) || name.find('/') != name.npos || !path.has_room_for(name)) return EIO;
-      out->where = path.child(name);
-      NodeBlock inode;
-      if (--*left == 0 || !fs_.read_node(ino, &inode)) return EIO;
-      if (inode.footer.kind != NodeKind::kInode || !Path::is_canonical(out->where)) return EIO;
-      if (inode.inode.type == Type::kDirectory) {
-        ++subdirectories;
-        const Path below = out->where;
-        if (const int failure = out->tree.mkdir(below)) return failure;
-        return walk_directory(ino, below, left, out);
-      }
-      return add_file(ino, inode.inode, out);
-    });
-    if (error != 0) return error;
-    NodeBlock inode;
-    if (!fs_.read_node(directory, &inode)) return EIO;
-    return inode.inode.links == 2 + subdirectories ? 0 : out->tree.set_links(path, inode.inode.links);
+  int add_file(Nid ino, const Node& node, NodeId to, Walk& out) {
+    std::span<const std::byte> bytes;
+    if (const int error = core_.read(ino, 0, node.inode.size, &bytes)) return error;
+    if (!bytes.empty()) out.tree.write(to, 0, bytes);
+    if (node.inode.links != 1) out.tree.set_links(to, node.inode.links);
+    return 0;
   }
 
-  int add_file(Nid ino, const InodeBody& inode, Walk* out) {
-    if (inode.size > sizeof buffer_) return EIO;
-    const std::span<std::byte> bytes(buffer_, inode.size);
-    if (const int error = fs_.read(ino, 0, bytes)) return error;
-    if (const int error = out->tree.create(out->where)) return error;
-    if (const int error = out->tree.write(out->where, 0, bytes)) return error;
-    return inode.links == 1 ? 0 : out->tree.set_links(out->where, inode.links);
-  }
-
-  F2fs fs_;
+  Core core_;
+  Fsck fsck_;
   Traits traits_;
-  std::byte buffer_[kMaxFileBlocks * kBlockBytes];
+  NidSet seen_ = 0;
+  std::vector<std::byte> bytes_;
 };
 
-std::string F2fsTarget::name_block(uint64_t address) const {
-  const Config& c = fs_.config();
-  if (address < 6) {
-    static constexpr const char* kParts[] = {"header", "body", "footer"};
-    return fmt::format("checkpoint pack {} {}", address / 3, kParts[address % 3]);
+std::string describe_node(const Node& node) {
+  const NodeFooter& f = node.footer;
+  const char* marks = (f.flags & kDentryMark) != 0  ? ", synced, new name"
+                      : (f.flags & kFsyncMark) != 0 ? ", synced"
+                                                    : "";
+  if (node.kind == NodeKind::kInode) {
+    const InodeBody& i = node.inode;
+    const std::string_view name(i.name.data(), std::min<size_t>(i.name_length, kNameLength));
+    return fmt::format("inode {} '{}' in {}: {} of {} bytes, data {} {}, nodes {} {}{}", f.nid, name,
+                       i.parent, node.directory != 0 ? "directory" : "file", uint32_t{i.size},
+                       Address{i.data[0]}, Address{i.data[1]}, i.direct, i.indirect, marks);
   }
-  if (address < c.nat_at(0))
-    return fmt::format("SIT block {} copy {}", (address - 6) % c.sit_blocks(),
-                       (address - 6) / c.sit_blocks());
-  if (address < c.ssa_at()) {
-    const uint64_t i = address - c.nat_at(0);
-    return fmt::format("NAT block {} copy {}", i % kNatBlocks, i / kNatBlocks);
-  }
-  if (address < c.main_at()) return fmt::format("SSA of segment {}", address - c.ssa_at());
-  if (address >= c.block_count()) return {};
-  const uint64_t at = address - c.main_at();
-  return fmt::format("main block {} (segment {})", at, at / kSegmentBlocks);
+  if (node.kind == NodeKind::kDirect)
+    return fmt::format("direct node {} of inode {}: data {} {} {} {}", f.nid, f.ino, Address{node.data[0]},
+                       Address{node.data[1]}, Address{node.data[2]}, Address{node.data[3]});
+  return fmt::format("indirect node {} of inode {}: nodes {} {} {} {}", f.nid, f.ino, node.nodes[0],
+                     node.nodes[1], node.nodes[2], node.nodes[3]);
 }
 
-// By the letter that blocks begin with; file data may begin with any, so only within the main area's kinds.
 std::string F2fsTarget::describe_write(uint64_t address, std::span<const std::byte> bytes) const {
-  const Config& c = fs_.config();
-  if (bytes.size() != kBlockBytes) return {};
-  if (address < 6 && address % 3 != 1) {
-    PackEnd end;
-    std::memcpy(&end, bytes.data(), sizeof end);
-    return fmt::format("version {}", end.version);
+  const Layout& layout = core_.layout();
+  if (bytes.size() < core_.config().block_size) return {};
+  const auto a = static_cast<unsigned>(address);
+  if (a < layout.sit_start()) {
+    if (a % kPackBlocks != 1)
+      return fmt::format("version {}", uint32_t{read_from<PackEnd>(bytes.data()).version});
+    const auto body = read_from<PackBody>(bytes.data());
+    std::string text = "logs at";
+    for (const LogPosition& at : body.logs) text += fmt::format(" {}.{}", at.segment, at.offset);
+    return text + fmt::format(", SIT copies {:b}, NAT copies {:b}", uint16_t{body.sit_version},
+                              uint16_t{body.nat_version});
   }
-  if (address < c.main_at()) return {};
-  if (bytes[0] == std::byte{'N'}) {
-    NodeBlock node;
-    std::memcpy(&node, bytes.data(), sizeof node);
-    static constexpr const char* kKinds[] = {"node", "inode", "direct node", "indirect node"};
-    const auto kind = static_cast<unsigned>(node.footer.kind);
-    return fmt::format("{} {} of file {}, version {}{}{}", kKinds[kind < 4 ? kind : 0], node.footer.nid,
-                       node.footer.ino, node.footer.version, node.footer.fsync != 0 ? ", fsync mark" : "",
-                       node.footer.dentry != 0 ? ", dentry mark" : "");
+  if (a < layout.nat_start()) {
+    const auto block = read_from<SitBlock>(bytes.data());
+    const unsigned first = (a - layout.sit_start()) % layout.sit_blocks() * kTableEntries;
+    std::string text = fmt::format("valid from segment {}:", first);
+    for (const SitEntry& entry : block.entries) text += fmt::format(" {:04b}", entry.valid_map);
+    return text;
   }
-  if (bytes[0] != std::byte{'D'}) return "data";
-  DentryBlock block;
-  std::memcpy(&block, bytes.data(), sizeof block);
-  std::string text = "dentries";
-  for (unsigned s = 0; s < kDentries; ++s) {
-    const size_t length = std::min<size_t>(block.entries[s].name_length, kNameMax);
-    if ((block.bitmap >> s & 1) != 0)
-      text += fmt::format(" {}={}", std::string_view(block.names[s], length), block.entries[s].ino);
+  if (a < layout.ssa_start()) {
+    const auto block = read_from<NatBlock>(bytes.data());
+    const unsigned first = (a - layout.nat_start()) % layout.nat_blocks() * kTableEntries;
+    std::string text = fmt::format("addresses from nid {}:", first);
+    for (const NatEntry& entry : block.entries) text += fmt::format(" {}", Address{entry.address});
+    return text;
   }
-  return text;
+  if (a < layout.main_start()) {
+    std::string text = "owners:";
+    for (const Summary& owner : read_from<SsaBlock>(bytes.data()).entries)
+      text += owner.index == kIsNode ? fmt::format(" {}", owner.nid)
+                                     : fmt::format(" {}[{}]", owner.nid, owner.index);
+    return text;
+  }
+  const auto node = read_from<Node>(bytes.data());
+  return node.magic == kNodeMagic ? describe_node(node) : std::string();
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ void add_model_targets(CheckRegistry& registry) {
   registry.add(mapping_entry(mapping::Model::kIndex, "index",
                              "file mapping by index tables and a bitmap, as in the ext family"));
   registry.add({.name = "f2fs",
-                .summary = "a small F2FS: logs, checkpoints, roll-forward and garbage collection",
+                .summary = "a small F2FS: logs, node table, checkpoints, roll-forward, cleaning",
                 .options = f2fs::option_specs(),
-                .make = [](const Options& options) { return f2fs::make_check(options); }});
+                .make = f2fs::make_check});
 }
 
 }  // namespace sisyfs
