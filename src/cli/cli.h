@@ -51,7 +51,8 @@ const CheckRegistry& registry();
 
 // How to search, as the user says it. Shared by check and matrix.
 struct SearchFlags {
-  std::string search = "bfs", dedup = "exact", shape_ops = "3", depth, states, time, memory = "4GiB", progress = "auto";
+  std::string search = "bfs", dedup = "exact", shape_ops = "3";
+  std::string depth, states, time, memory = "4GiB", progress = "auto";
   std::string threads;
   void add_to(CLI::App& app);
   Result<SearchOptions> options() const;

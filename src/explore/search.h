@@ -34,8 +34,8 @@ enum class SearchOrder : uint8_t {
   kRarest,        // best-first: states whose transition reached marks that were seen least often
   kWalk,          // random walks, which find but never prove
 };
-// How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with isomorphic
-// trees and the same last ops are taken for one.
+// How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with
+// isomorphic trees and the same last ops are taken for one.
 enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
 
 // Why a search ended before its space or its depth bound was exhausted.

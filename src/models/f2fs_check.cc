@@ -35,7 +35,7 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("write", 1, kMaxFileBlocks, 6, "blocks of a long write; a short one has one block"),
       OptionSpec::integer("file_blocks", 1, kMaxFileBlocks, kMaxFileBlocks,
                           "blocks of a file in the workload"),
-      OptionSpec::flag("handles", true, "files are opened, written through the cache, and closed"),
+      OptionSpec::flag("handles", false, "files are opened, written through the cache, and closed"),
       OptionSpec::flag("one_write", true,
                        "one write for each file and state, as in the thesis, and not each"),
       OptionSpec::flag("fsync", true, "also sync single files"),

@@ -31,7 +31,8 @@ TEST(F2fsCheckTest, EachPlantedBugIsFoundByTheSearch) {
   // The body is that of the checkpoint before the last one.
   EXPECT_NE(search({"cp_order=footer-first", "dirs=0"}, 4).findings & bit(FindingKind::kLostBlock), 0u);
   EXPECT_NE(search({"cp_flush=off", "crash=subsets"}, 3).findings, 0u);
-  EXPECT_NE(search({"preset=small", "reuse=lifo"}, 5).findings & bit(FindingKind::kNotAllowed), 0u);
+  EXPECT_NE(search({"one_write=off", "reuse=lifo"}, 4).findings & bit(FindingKind::kNotAllowed), 0u);
+  EXPECT_NE(search({"rollforward=off"}, 3).findings & bit(FindingKind::kNotAllowed), 0u);
 }
 
 TEST(F2fsCheckTest, SizesThatCannotBeAreRefused) {
