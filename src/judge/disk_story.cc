@@ -118,9 +118,20 @@ void DiskTeller::tell_writes(StoryStep& step) {
     record.blocks = static_cast<uint32_t>(event.count.value);
     record.label = rig_->target().name_block(event.first.value);
     record.content = content_of(rig_->target(), event);
+    record.op = step.op;
+    record.over = last_write_to(record.address, record.blocks);
     step.writes.push_back(record.number);
     story_.writes.push_back(std::move(record));
   }
+}
+
+uint32_t DiskTeller::last_write_to(uint32_t address, uint32_t blocks) const {
+  for (size_t i = story_.writes.size(); i-- > 0;) {
+    const WriteRecord& w = story_.writes[i];
+    if (w.fate != Fate::kLost && w.address < address + blocks && address < w.address + w.blocks)
+      return w.number;
+  }
+  return 0;
 }
 
 void DiskTeller::tell_crash(const Op& op) {

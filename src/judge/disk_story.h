@@ -19,6 +19,7 @@ class DiskTeller {
 
  private:
   void tell_op(const Op& op, bool cut);
+  uint32_t last_write_to(uint32_t address, uint32_t blocks) const;
   void tell_writes(StoryStep& step);
   void tell_crash(const Op& op);
   void tell_recovery(StoryStep& step);

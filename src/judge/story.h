@@ -26,6 +26,8 @@ struct WriteRecord {
   uint32_t blocks = 1;
   std::string label;    // what this place is: "inodes of files 0 and 1"
   std::string content;  // what was written, decoded
+  uint32_t over = 0;    // the number of the last write before it to any of its blocks; 0 if there was none
+  std::string op;       // the op that issued it, as in StoryStep::op
   Fate fate = Fate::kPending;
 };
 

@@ -90,13 +90,15 @@ Json to_json(const Finding& finding) {
   json["steps"] = Json::array();
   for (const StoryStep& step : finding.story.steps) json["steps"].push_back(to_json(step));
   json["writes"] = Json::array();
-  for (const WriteRecord& write : finding.story.writes)
+  for (const WriteRecord& write : finding.story.writes) {
     json["writes"].push_back({{"number", write.number},
                               {"address", write.address},
                               {"blocks", write.blocks},
                               {"label", write.label},
                               {"content", write.content},
                               {"fate", name_of(write.fate)}});
+    if (write.over != 0) json["writes"].back()["over"] = write.over;
+  }
   return json;
 }
 

@@ -31,6 +31,12 @@ std::string block_range(const WriteRecord& write) {
                            : fmt::format("{}-{}", write.address, write.address + write.blocks - 1);
 }
 
+// Where a block is used again, whose it was.
+std::string over_text(const Story& story, const WriteRecord& write) {
+  if (write.over == 0) return "";
+  return fmt::format(" [over write {} of '{}']", write.over, story.writes[write.over - 1].op);
+}
+
 void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& style) {
   const StoryStep& step = story.steps[i];
   const std::string task = step.task == 0 ? "" : fmt::format(" (task {})", step.task + 1);
@@ -50,8 +56,8 @@ void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& 
       out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, step.op), task, step.text);
       for (uint32_t number : step.writes) {
         const WriteRecord& write = story.writes[number - 1];
-        out += fmt::format("         write {}: block {}, {}: {}\n", number, block_range(write), write.label,
-                           write.content);
+        out += fmt::format("         write {}: block {}, {}: {}{}\n", number, block_range(write), write.label,
+                           write.content, over_text(story, write));
       }
     }
   }
