@@ -89,6 +89,7 @@ Result<std::unique_ptr<Check>> make_check(const Options& options) {
   setup.bounds.max_files = count("files");
   setup.bounds.max_dirs = count("dirs");
   setup.bounds.max_depth = count("depth");
+  setup.bounds.names = {"a", "b", "c", "d", "e", "f", "g", "h"};  // more than a small directory holds
   setup.bounds.write_sizes = {1};
   if (count("write") != 1) setup.bounds.write_sizes.push_back(count("write"));
   setup.bounds.max_file_size = count("file_blocks");

@@ -7,14 +7,28 @@
 namespace sisyfs::f2fs {
 namespace {
 
-SearchResult search(const std::vector<std::string>& settings, uint32_t depth) {
+std::unique_ptr<Check> check_with(const std::vector<std::string>& settings) {
   const Result<Options> options = Options::parse(option_specs(), settings);
   EXPECT_TRUE(options);
-  const auto check = make_check(*options);
+  auto check = make_check(*options);
   EXPECT_TRUE(check);
+  return *std::move(check);
+}
+
+SearchResult search(const std::vector<std::string>& settings, uint32_t depth) {
   SearchOptions search;
   search.bounds.depth = depth;
-  return (*check)->search(search, {});
+  return check_with(settings)->search(search, {});
+}
+
+SearchResult search_by_shape(const std::vector<std::string>& settings, uint32_t depth, uint32_t ops,
+                             unsigned threads) {
+  SearchOptions search;
+  search.bounds.depth = depth;
+  search.dedup = Dedup::kShape;
+  search.shape_ops = ops;
+  search.threads = threads;
+  return check_with(settings)->search(search, {});
 }
 
 TEST(F2fsCheckTest, TheRightModelIsClean) {
@@ -33,6 +47,48 @@ TEST(F2fsCheckTest, EachPlantedBugIsFoundByTheSearch) {
   EXPECT_NE(search({"cp_flush=off", "crash=subsets"}, 3).findings, 0u);
   EXPECT_NE(search({"one_write=off", "reuse=lifo"}, 4).findings & bit(FindingKind::kNotAllowed), 0u);
   EXPECT_NE(search({"rollforward=off"}, 3).findings & bit(FindingKind::kNotAllowed), 0u);
+}
+
+// Thesis 5.3.2: what the last checkpoint still needs is written over, and a power cut brings the checkpoint
+// back. And Figure 5.13: merging states by shape alone hides it at a depth where it can be seen.
+TEST(F2fsCheckTest, DedupByShapeAloneHidesSegmentReuse) {
+  const std::vector<std::string> wrong = {"reuse=lifo", "one_write=off"};
+  EXPECT_NE(search(wrong, 4).findings & bit(FindingKind::kNotAllowed), 0u);
+  EXPECT_EQ(search_by_shape(wrong, 4, 0, 2).findings, 0u);
+  EXPECT_NE(search_by_shape(wrong, 5, 3, 2).findings & bit(FindingKind::kNotAllowed), 0u);
+  EXPECT_EQ(search_by_shape({"one_write=off"}, 5, 3, 2).findings, 0u);
+}
+
+TEST(F2fsCheckTest, ThreadsChangeNothing) {
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{"reuse=lifo", "one_write=off"}, {"handles=on"}, {}}) {
+    const SearchResult one = search_by_shape(settings, 5, 3, 1), two = search_by_shape(settings, 5, 3, 2);
+    EXPECT_EQ(one.states, two.states);
+    EXPECT_EQ(one.transitions, two.transitions);
+    EXPECT_EQ(one.visited, two.visited);
+    EXPECT_EQ(one.times_found, two.times_found);
+    EXPECT_EQ(one.marks, two.marks);
+    ASSERT_EQ(one.traces.size(), two.traces.size());
+    for (size_t i = 0; i < one.traces.size(); ++i) EXPECT_EQ(one.traces[i].trace, two.traces[i].trace);
+  }
+}
+
+// A clean run is only worth something if it went where mistakes are.
+TEST(F2fsCheckTest, RareThingsAreReachedWithinTheBound) {
+  const std::vector<std::string> settings = {"preset=small", "nids=12",       "dentry_blocks=1", "write=11",
+                                             "files=5",      "one_write=off", "dirs=1"};
+  const auto check = check_with(settings);
+  const SearchResult result = search_by_shape(settings, 6, 3, 2);
+  EXPECT_EQ(result.findings, 0u);
+  for (const std::string_view wanted :
+       {"garbage was collected", "garbage was collected with changes that no checkpoint held",
+        "the disk was full", "a directory was full", "a file reached its greatest size",
+        "recovery rolled forward to what was synced", "recovery rolled back what was not"}) {
+    bool reached = false;
+    for (const MarkInfo& mark : check->marks())
+      reached = reached || (mark.says == wanted && (result.marks & mark.bit) != 0);
+    EXPECT_TRUE(reached) << wanted;
+  }
 }
 
 TEST(F2fsCheckTest, SizesThatCannotBeAreRefused) {
