@@ -164,8 +164,10 @@ class Tree {
   // For those who build and walk over nodes instead of paths. A reference to a node lives until the tree
   // changes; a NodeId stays good while its node has a name, in this tree and in copies of it.
   const Node& node(NodeId id) const { return body_->nodes()[static_cast<uint32_t>(id)]; }
-  // Whether there is a node with this id, which lies below node_limit().
-  bool has_node(NodeId id) const { return node(id).names != 0; }
+  // Whether there is a node with this id, which may be any.
+  bool has_node(NodeId id) const {
+    return static_cast<uint32_t>(id) < body_->node_limit && node(id).names != 0;
+  }
   Children children(NodeId directory) const { return children(node(directory)); }
   Children children(const Node& directory) const { return {body_->entries(), directory.first}; }
   NodeId child(NodeId directory, std::string_view name) const;  // kNoNode if there is none
