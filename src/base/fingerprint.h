@@ -22,6 +22,8 @@ namespace sisyfs {
 
 #if defined(__AES__) && defined(__SSE4_1__)
 
+inline constexpr const char* kFingerprintKind = "aes";  // which of the two it is, for what leaves the process
+
 namespace detail {
 
 // Digits of pi: nothing up the sleeve.
@@ -61,6 +63,8 @@ Digest fingerprint_bytes(const void* data) {
 }
 
 #else
+
+inline constexpr const char* kFingerprintKind = "xxh3";
 
 template <size_t kSize>
 Digest fingerprint_bytes(const void* data) {

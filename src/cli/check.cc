@@ -1,43 +1,33 @@
 // sisyfs check: search a target and tell what was found.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/cli.h"
 #include "cli/run.h"
-#include "report/finding_json.h"
+#include "cli/saved_search.h"
 
 namespace sisyfs::cli {
-
-Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     const SearchResult& result) {
-  std::vector<Finding> told;
-  uint32_t findings = result.findings;
-  for (FoundTrace& found : named.check->explain(options, result)) {
-    Result<Story> story = named.check->tell(found.trace);
-    if (!story)
-      return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
-    if ((story->findings >> found.kind & 1) == 0)
-      return system_error(
-          "a finding did not happen again when it was replayed: the target is not deterministic");
-    findings &= ~(uint32_t{1} << found.kind);
-    told.push_back(
-        {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
-  }
-  if (findings != 0)
-    return system_error(
-        "the memory bound is too small to find out how a finding came about: give --memory more");
-  return told;
-}
 
 namespace {
 
 struct CheckFlags {
-  std::string target, tasks, via, json;
+  std::string target, tasks, via, json, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   bool first = false, all = false, symmetry = false;
   SearchFlags search;
 };
+
+// A file that is there may be hours of somebody's search, or something else altogether.
+Status can_save(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) &&
+      !(std::filesystem::is_regular_file(path, ignored) && std::filesystem::is_empty(path, ignored)))
+    return bad_input(fmt::format(
+        "{} is there already: go on with the search in it by './sisyfs resume', or remove it", path));
+  return can_write(path);
+}
 
 int run_check(CheckFlags& flags) {
   // The flags with a name of their own are settings like any other.
@@ -46,6 +36,11 @@ int run_check(CheckFlags& flags) {
   if (flags.symmetry) flags.settings.emplace_back("symmetry=on");
   Result<SearchOptions> options = flags.search.options();
   if (!options) return fail(options.error());
+  if (!flags.checkpoint.empty()) {
+    const auto every = parse_time(flags.checkpoint_every);
+    if (!every) return fail(every.error());
+    options->checkpoint = {.path = flags.checkpoint, .interval = *every, .identity = {}, .setup = {}};
+  }
   options->stop = flags.all ? StopRule::kNever : StopRule::kFirst;
   if (!flags.only.empty()) options->watched = 0;
   for (const std::string& name : flags.only) {
@@ -57,26 +52,12 @@ int run_check(CheckFlags& flags) {
   }
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
+  if (options->checkpoint) describe_search(named->setup, *options);
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
-  // An unwritable output is better known before the search than after it.
-  if (!flags.json.empty() && flags.json != "-")
-    if (Status s = can_write(flags.json); !s) return fail(s.error());
-
-  SearchResult result = named->check->search(*options, progress_printer(flags.search.progress));
-  clear_progress();
-  const Result<std::vector<Finding>> findings = explain(*named, *options, result);
-  if (!findings) return fail(findings.error());
-  const std::string json =
-      flags.json.empty()
-          ? ""
-          : to_json(named->setup, *options, result, named->check->marks(), *findings).dump(2) + "\n";
-  if (flags.json != "-") {
-    for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
-    fmt::print("{}", closing_statement(named->setup, *options, result, named->check->marks(), text_style()));
-  }
-  if (!json.empty())
-    if (Status s = write_file(flags.json, json); !s) return fail(s.error());
-  return exit_code(result);
+  const RunOutput output{flags.search.progress, flags.json};
+  if (Status s = can_report(output); !s) return fail(s.error());
+  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
+  return search_and_report(*named, *options, output);
 }
 
 }  // namespace
@@ -97,7 +78,14 @@ void add_check(CLI::App& app, int& exit) {
       ->allow_extra_args(false);
   sub->add_option("--json", flags->json,
                   "write the run and its findings as JSON to this file; - is standard output");
-  flags->search.add_to(*sub);
+  flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare"});
+  flags->search.add_walk_to(*sub);
+  flags->search.add_bounds_to(*sub);
+  auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,
+                                     "save the search in this file, for 'sisyfs resume' to go on from");
+  sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, like 60s or 10m")
+      ->needs(checkpoint)
+      ->capture_default_str();
   sub->callback([flags, &exit] { exit = run_check(*flags); });
 }
 

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "judge/catalogue.h"
 #include "models/targets.h"
@@ -32,14 +31,6 @@ bool number_and_unit(const std::string& text, uint64_t& number, std::string& uni
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   unit.assign(end, text.data() + text.size());
   return error == std::errc() && number > 0;
-}
-
-Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
-  uint64_t number = 0;
-  std::string unit;
-  if (!number_and_unit(text, number, unit) || !unit.empty())
-    return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, text));
-  return number;
 }
 
 }  // namespace
@@ -123,6 +114,14 @@ Result<std::chrono::milliseconds> parse_time(const std::string& text) {
   return bad_input(fmt::format("'{}' is not a time above zero; write it like 90s, 30m or 2h", text));
 }
 
+Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
+  uint64_t number = 0;
+  std::string unit;
+  if (!number_and_unit(text, number, unit) || !unit.empty())
+    return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, text));
+  return number;
+}
+
 Status write_file(const std::string& path, const std::string& content) {
   if (path == "-") {
     if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0)
@@ -158,75 +157,6 @@ const CheckRegistry& registry() {
     return r;
   }();
   return all;
-}
-
-void SearchFlags::add_to(CLI::App& app) {
-  app.add_option("--search", search, "order of the search: bfs (shortest findings) or dfs")
-      ->check(CLI::IsMember({"bfs", "dfs"}))
-      ->capture_default_str();
-  app.add_option(
-         "--dedup", dedup,
-         "how states are known again: exact, shape (isomorphic trees after the same last ops are one), "
-         "bitstate (lossy) or none")
-      ->check(CLI::IsMember({"exact", "shape", "bitstate", "none"}))
-      ->capture_default_str();
-  app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
-      ->capture_default_str();
-  app.add_option("--depth", depth, "steps from the start at most");
-  app.add_option("--states", states, "states to visit at most");
-  app.add_option("--time", time, "time at most, like 90s or 30m");
-  app.add_option("--memory", memory, "memory for visited states and frontier at most, like 4GiB")
-      ->capture_default_str();
-  app.add_option("--threads", threads, "worker threads (default: all cores)");
-  app.add_option("--progress", progress, "auto, line, plain, json or off")
-      ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
-      ->capture_default_str();
-}
-
-Result<SearchOptions> SearchFlags::options() const {
-  SearchOptions o;
-  o.order = search == "bfs" ? SearchOrder::kBreadthFirst : SearchOrder::kDepthFirst;
-  o.dedup = dedup == "exact"      ? Dedup::kExact
-            : dedup == "bitstate" ? Dedup::kBitstate
-            : dedup == "shape"    ? Dedup::kShape
-                                  : Dedup::kNone;
-  const bool digit = shape_ops.size() == 1 && shape_ops[0] >= '0' && shape_ops[0] <= '8';
-  if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
-  o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
-  o.threads = std::max(1u, std::thread::hardware_concurrency());
-  o.interrupt = &interrupted();
-  if (!depth.empty()) {
-    const auto n = parse_count("--depth", depth);
-    if (!n) return n.error();
-    const uint64_t most = o.order == SearchOrder::kDepthFirst ? 65533 : SearchBounds::kNoDepth - 1;
-    if (*n > most)
-      return bad_input(
-          fmt::format("--depth {} is more than the {} that --search {} can count", *n, most, search));
-    o.bounds.depth = static_cast<uint32_t>(*n);
-  }
-  if (!states.empty()) {
-    const auto n = parse_count("--states", states);
-    if (!n) return n.error();
-    o.bounds.states = *n;
-  }
-  if (!threads.empty()) {
-    const auto n = parse_count("--threads", threads);
-    if (!n) return n.error();
-    if (*n > 256) return bad_input("--threads takes at most 256");
-    o.threads = static_cast<unsigned>(*n);
-  }
-  if (!time.empty()) {
-    const auto t = parse_time(time);
-    if (!t) return t.error();
-    o.bounds.time = *t;
-  }
-  const auto bytes = parse_bytes(memory);
-  if (!bytes) return bytes.error();
-  if (*bytes < (size_t{16} << 20)) return bad_input("--memory takes at least 16MiB");
-  o.bounds.memory_bytes = *bytes;
-  if (o.dedup == Dedup::kNone && depth.empty())
-    return bad_input("--dedup none walks every path and never ends without a bound: add --depth N");
-  return o;
 }
 
 int exit_code(const SearchResult& result) {

@@ -39,6 +39,8 @@ void watch_interrupt();
 // "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h". Zero is refused.
 Result<size_t> parse_bytes(const std::string& text);
 Result<std::chrono::milliseconds> parse_time(const std::string& text);
+// A whole number from 1 on; the error names the flag.
+Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
 
 // Writes a whole file, or says why not and leaves nothing half-written. "-" is standard output.
 Status write_file(const std::string& path, const std::string& content);
@@ -49,13 +51,24 @@ Status can_write(const std::string& path);
 // All targets of this program.
 const CheckRegistry& registry();
 
-// How to search, as the user says it. Shared by check and matrix.
+// How to search, as the user says it.
 struct SearchFlags {
-  std::string search = "bfs", dedup = "exact", shape_ops = "3";
-  std::string depth, states, time, memory = "4GiB", progress = "auto";
-  std::string threads;
-  void add_to(CLI::App& app);
+  std::string search = "bfs", dedup = "exact", shape_ops = "3", depth;
+  std::string walk, walk_length = "100", seed = "1";  // walks, if `walk` says how many
+  std::string states, time, memory = "4GiB", threads, progress = "auto";
+
+  // Order, dedup and depth; random walks; and what a search may use, which it also may use when resumed.
+  void add_order_to(CLI::App& app, const std::vector<std::string>& orders);
+  void add_walk_to(CLI::App& app);
+  void add_bounds_to(CLI::App& app);
+
   Result<SearchOptions> options() const;
+  // Sets states, time, memory and threads; memory stays as it is where nothing is said.
+  Status put_bounds(SearchOptions& options) const;
+
+ private:
+  Status put_walk(SearchOptions& options) const;
+  CLI::Option* order_ = nullptr;
 };
 
 // The exit code for a result.
@@ -64,6 +77,7 @@ int exit_code(const SearchResult& result);
 // Subcommands. Each adds itself and runs through its callback, which stores the exit code.
 void add_check(CLI::App& app, int& exit);
 void add_demo(CLI::App& app, int& exit);
+void add_resume(CLI::App& app, int& exit);
 void add_replay(CLI::App& app, int& exit);
 void add_targets(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);

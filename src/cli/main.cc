@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
       "3 stopped before the bound (inconclusive), 4 harness error.");
   int exit = cli::kClean;
   cli::add_check(app, exit);
+  cli::add_resume(app, exit);
   cli::add_demo(app, exit);
   cli::add_replay(app, exit);
   cli::add_targets(app, exit);

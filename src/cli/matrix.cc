@@ -75,8 +75,9 @@ int run_matrix(const MatrixFlags& flags) {
   for (FindingKind kind : kCritical) options->watched |= bit(kind);
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());
-  if (const auto probe = registry().make("link", {"files=" + flags.files, "blocks=" + flags.blocks}); !probe)
-    return fail(probe.error());
+  const auto probe = registry().make("link", {"files=" + flags.files, "blocks=" + flags.blocks});
+  if (!probe) return fail(probe.error());
+  if (Status s = probe->check->accepts(*options); !s) return fail(s.error());
   nlohmann::ordered_json cells = nlohmann::ordered_json::array();
   std::vector<std::string> tokens;
   Verdict clean_cells = Verdict::kPass;
@@ -98,6 +99,7 @@ int run_matrix(const MatrixFlags& flags) {
         cell.result = cell.named.check->search(*options, progress_printer(flags.search.progress));
         clear_progress();
         const SearchResult& r = cell.result;
+        if (r.stopped == Stop::kHarness && r.trouble) return fail(*r.trouble);
         if (table)
           fmt::print("{:<6}{:<35}{:<6}{:<10}{:<9}{:<9}{:<9}{:>14}{:>16}{:>7}{:>9}{:>10}{}\n", model,
                      variant.name, tasks, dead_text(r), critical_text(r, kCritical[0]),
@@ -147,7 +149,8 @@ void add_matrix(CLI::App& app, int& exit) {
   sub->add_option("--blocks", flags->blocks, "number of data blocks")->capture_default_str();
   sub->add_flag("--no-symmetry", flags->no_symmetry, "count states that differ only in names as different");
   sub->add_option("--json", flags->json, "write the matrix as JSON to this file; - is standard output");
-  flags->search.add_to(*sub);
+  flags->search.add_order_to(*sub, {"bfs", "dfs"});
+  flags->search.add_bounds_to(*sub);
   sub->callback([flags, &exit] { exit = run_matrix(*flags); });
 }
 

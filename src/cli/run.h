@@ -1,6 +1,9 @@
-// From kinds of findings to findings with their stories.
+// One run, from a check and its options to the exit code: what check and resume have in common.
+//
+//   return search_and_report(*named, *options, {.progress = "auto", .json = "run.json"});
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -12,5 +15,16 @@ namespace sisyfs::cli {
 // The shortest trace of each kind, told. A system error where a replay differs from the search.
 Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
                                      const SearchResult& result);
+
+struct RunOutput {
+  std::string progress;  // as --progress says it
+  std::string json;      // a file, "-" or nothing
+};
+
+// Bad input unless the output can be written: better known before the search than after it.
+Status can_report(const RunOutput& output);
+
+// Searches, tells what was found and what was covered, and gives the exit code.
+int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output);
 
 }  // namespace sisyfs::cli

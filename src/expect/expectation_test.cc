@@ -160,5 +160,24 @@ TEST(ExpectationTest, CopiesGoTheirOwnWay) {
   EXPECT_FALSE(b.crash_allowed(with("")));
 }
 
+// Memory of trees is pooled. Once the descent of a new file was looked up in a slot that the older tree had
+// never made, and found there what some other tree had left behind.
+TEST(ExpectationTest, TheDigestDoesNotDependOnTreesThatAreGone) {
+  const auto digest_of_a_new_file = [] {
+    Expectation e(Contract::kFsync, Tree());
+    Tree after = e.now();
+    EXPECT_EQ(after.create("/new"), 0);
+    e.begin_op(after);
+    e.end_op(0);
+    return e.digest();
+  };
+  const Digest first = digest_of_a_new_file();
+  {
+    std::vector<Tree> gone(64);
+    for (Tree& tree : gone) EXPECT_EQ(tree.mkdir("/old"), 0);
+  }
+  EXPECT_EQ(digest_of_a_new_file(), first);
+}
+
 }  // namespace
 }  // namespace sisyfs

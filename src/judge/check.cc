@@ -4,10 +4,32 @@
 
 namespace sisyfs::detail {
 
-Status accepts_without_shape(const SearchOptions& options) {
-  if (options.dedup != Dedup::kShape) return {};
-  return bad_input(
-      "this target has no tree whose shape could be known again: use --dedup exact, or --symmetry");
+Status accepts(const SearchOptions& options, const Offers& offers) {
+  const bool walks = options.order == SearchOrder::kWalk;
+  const bool best_first =
+      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
+  if (options.dedup == Dedup::kShape && !offers.shape)
+    return bad_input(
+        "this target has no tree whose shape could be known again: use --dedup exact, or --symmetry");
+  if (walks && options.dedup != Dedup::kExact && options.dedup != Dedup::kNone)
+    return bad_input("walks merge no states: use --dedup exact, which counts them, or none");
+  if (options.dedup == Dedup::kShape && options.order == SearchOrder::kDepthFirst)
+    return bad_input(
+        "dedup by shape needs --search bfs: which of the merged states stands for the others must "
+        "not depend on threads");
+  if (best_first && options.dedup == Dedup::kBitstate)
+    return bad_input("a best-first search keeps its states: use --dedup exact or none, or --search bfs");
+  if (options.order == SearchOrder::kMostRecovery && !offers.recovery)
+    return bad_input(
+        "--search recovery needs a target whose recovery writes to a disk: f2fs, or a model with --via disk");
+  if (options.checkpoint && walks)
+    return bad_input("walks are not saved, as each starts anew: go on by another --seed");
+  if (options.checkpoint && !offers.generations)
+    return bad_input(
+        "this search cannot be saved: --checkpoint needs a target on a disk (f2fs, or a model with --via "
+        "disk), "
+        "--search bfs, recovery or rare, and no bitstate");
+  return {};
 }
 
 Error no_such_choice(size_t position, Choice choice) {

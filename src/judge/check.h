@@ -62,7 +62,14 @@ struct ChoiceSink : FullSink<System> {
 };
 
 Error no_such_choice(size_t position, Choice choice);
-Status accepts_without_shape(const SearchOptions& options);
+
+// What a system offers to a search.
+struct Offers {
+  bool generations = false;  // this search goes by generations
+  bool shape = false;        // its states have shapes
+  bool recovery = false;     // it knows how much recovery had to do
+};
+Status accepts(const SearchOptions& options, const Offers& offers);
 
 }  // namespace detail
 
@@ -75,7 +82,7 @@ class SystemCheck : public Check {
       : system_(std::move(system)), marks_(marks.begin(), marks.end()) {}
 
   Status accepts(const SearchOptions& options) const override {
-    return detail::accepts_without_shape(options);
+    return detail::accepts(options, {.generations = detail::by_generations<System>(options)});
   }
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     return run_search(system_, options, show);

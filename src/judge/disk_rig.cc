@@ -200,7 +200,7 @@ bool DiskRig::next_state() {
 
 void DiskRig::judge_crash() {
   recovered_ = &recover(*crash_state_);
-  crash_outcome_ = {recovered_->findings, recovered_->marks};
+  crash_outcome_ = {recovered_->findings, recovered_->marks, recovered_->work};
   crash_over_ = !recovered_->alive || from_->system_ops >= setup_.max_system_ops;
   if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
     crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
@@ -311,7 +311,9 @@ void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) 
   disk_.load(DiskState(image));
   target_->power_cut();
   if (traits_.has_fsck) out.findings |= judge_fsck(notes, &out.marks);
-  if (const int error = target_->mount(disk_)) {
+  const int error = target_->mount(disk_);
+  out.work = blocks_written();
+  if (error != 0) {
     out.findings |= bit(FindingKind::kNotMountable);
     if (notes != nullptr) notes->mount_error = error;
   } else {
@@ -339,6 +341,13 @@ void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) 
     known = &usable;
   }
   if (!*known) out.findings |= bit(FindingKind::kNotUsable);
+}
+
+uint16_t DiskRig::blocks_written() {
+  uint64_t blocks = 0;
+  for (const Event* event : disk_.state().log.events(events_))
+    if (event->changes_blocks()) blocks += event->count.value;
+  return static_cast<uint16_t>(std::min<uint64_t>(blocks, UINT16_MAX));
 }
 
 RecoveryNotes DiskRig::notes() {

@@ -31,6 +31,7 @@ namespace sisyfs {
 struct Recovered {
   uint32_t findings = 0;  // all but R3
   uint32_t marks = 0;
+  uint16_t work = 0;   // blocks that fsck and mount wrote
   bool alive = false;  // it was mounted and walked; the rest is only then
   DiskState disk{Image(Geometry{1, BlockCount(1)})};
   Digest disk_print;
@@ -102,6 +103,8 @@ class DiskRig {
   void recover(const Image& image, Recovered& out, RecoveryNotes* notes);
   uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
   uint32_t finding_of(const Problem& problem) const;
+  // Blocks written since the disk was loaded.
+  uint16_t blocks_written();
   // The rare things that the target did since they were asked for last.
   uint32_t marks_of_target();
   // What the walk of the target as it stands gives; known walks are not repeated.

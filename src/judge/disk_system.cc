@@ -34,10 +34,8 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   using SystemCheck::SystemCheck;
 
   Status accepts(const SearchOptions& options) const override {
-    if (!by_shape(options) || options.order != SearchOrder::kDepthFirst) return {};
-    return bad_input(
-        "dedup by shape needs --search bfs: which of the merged states stands for the others must "
-        "not depend on threads");
+    const bool generations = detail::by_generations<DiskSystem>(options);
+    return detail::accepts(options, {.generations = generations, .shape = true, .recovery = true});
   }
 
   // What was left out may hold anything.

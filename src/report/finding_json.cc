@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/search_names.h"
+
 namespace sisyfs {
 namespace {
 
@@ -69,6 +71,11 @@ const char* name_of(Stop stop) {
   return "";
 }
 
+Json walk_json(const SearchOptions& options) {
+  if (options.order != SearchOrder::kWalk) return {};
+  return {{"walks", options.walk.walks}, {"length", options.walk.length}, {"seed", options.walk.seed}};
+}
+
 }  // namespace
 
 Json to_json(const Finding& finding) {
@@ -112,11 +119,9 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"verdict", name_of(result.verdict)},
             {"exhausted", result.exhausted},
             {"stopped_by", result.stopped == Stop::kNo ? Json() : Json(name_of(result.stopped))},
-            {"search", options.order == SearchOrder::kBreadthFirst ? "bfs" : "dfs"},
-            {"dedup", options.dedup == Dedup::kExact      ? "exact"
-                      : options.dedup == Dedup::kBitstate ? "bitstate"
-                      : options.dedup == Dedup::kShape    ? "shape"
-                                                          : "none"},
+            {"search", name_of(options.order)},
+            {"walk", walk_json(options)},
+            {"dedup", name_of(options.dedup)},
             {"threads", options.threads},
             {"depth_bound", bounded ? Json(options.bounds.depth) : Json()},
             {"depth", result.depth},
@@ -126,7 +131,8 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"visited_digest", fmt::format("{:016x}{:016x}", result.visited.hi, result.visited.lo)},
             {"merge_probability", result.merge_probability},
             {"memory_bytes", result.memory_bytes},
-            {"seconds", result.seconds}};
+            {"seconds", result.seconds},
+            {"checkpoint", options.checkpoint ? Json(options.checkpoint->path) : Json()}};
   json["marks"] = Json::object();
   for (const MarkInfo& mark : marks) json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
   json["findings"] = Json::array();

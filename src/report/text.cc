@@ -88,6 +88,43 @@ std::string stop_text(Stop stop) {
   return "";
 }
 
+std::string order_text(const SearchOptions& options) {
+  switch (options.order) {
+    case SearchOrder::kBreadthFirst:
+      return "breadth-first";
+    case SearchOrder::kDepthFirst:
+      return "depth-first";
+    case SearchOrder::kMostRecovery:
+      return "best-first: states after which recovery had most to do";
+    case SearchOrder::kRarest:
+      return "best-first: states that did what was seen least often";
+    case SearchOrder::kWalk:
+      return fmt::format("{} of at most {}, seed {}", plural(options.walk.walks, "random walk"),
+                         plural(options.walk.length, "step"), options.walk.seed);
+  }
+  return "";
+}
+
+std::string coverage_text(const SearchOptions& options, const SearchResult& result) {
+  const bool best_first =
+      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
+  if (result.exhausted) return "the state space is exhausted: a greater depth adds nothing";
+  if (result.stopped != Stop::kNo) return stop_text(result.stopped) + ": what lies beyond was not looked at";
+  if (options.order == SearchOrder::kWalk)
+    return "random walks, which find and prove nothing: what they did not meet may be there";
+  if (options.dedup == Dedup::kBitstate)
+    return "no new states were met, but some may have been taken for others";
+  if (best_first && result.unexpanded != 0)
+    return fmt::format(
+        "{} at the depth bound were not expanded, though some may have a shorter way: to prove, search by "
+        "bfs",
+        plural(result.unexpanded, "state"));
+  if (options.bounds.depth == SearchBounds::kNoDepth)
+    return "a bound of the target left something out: not all that is possible was looked at";
+  return fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
+                     options.bounds.depth, plural(result.unexpanded, "state"));
+}
+
 std::string dedup_text(const SearchOptions& options, const SearchResult& result) {
   switch (options.dedup) {
     case Dedup::kExact:
@@ -160,20 +197,10 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   if (result.verdict == Verdict::kPass) verdict = green(style, "PASS");
   if (result.verdict == Verdict::kFail) verdict = red(style, "FAIL");
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
-  std::string coverage;
-  if (result.exhausted)
-    coverage = "the state space is exhausted: a greater depth adds nothing";
-  else if (result.stopped != Stop::kNo)
-    coverage = stop_text(result.stopped) + ": what lies beyond was not looked at";
-  else if (options.dedup == Dedup::kBitstate)
-    coverage = "no new states were met, but some may have been taken for others";
-  else if (options.bounds.depth == SearchBounds::kNoDepth)
-    coverage = "a bound of the target left something out: not all that is possible was looked at";
-  else
-    coverage = fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
-                           options.bounds.depth, plural(result.unexpanded, "state"));
   std::string out = fmt::format("{}: {} {}\n", verdict, setup.target, fmt::join(setup.settings, " "));
-  out += fmt::format("  covered   {}\n", coverage);
+  out += fmt::format("  covered   {}\n", coverage_text(options, result));
+  if (options.order != SearchOrder::kBreadthFirst)
+    out += fmt::format("  order     {}\n", order_text(options));
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",
                      plural(result.states, "state"), plural(result.transitions, "transition"), result.depth,
                      seconds_text(result.seconds), plural(options.threads, "thread"),

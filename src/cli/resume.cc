@@ -1,0 +1,77 @@
+// sisyfs resume: go on with a search that was saved.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/cli.h"
+#include "cli/run.h"
+#include "cli/saved_search.h"
+#include "explore/checkpoint.h"
+
+namespace sisyfs::cli {
+namespace {
+
+struct ResumeFlags {
+  std::string path, every, json;
+  SearchFlags search;
+};
+
+// To a user a file that cannot be read is wrong input like any other.
+Result<LoadedCheckpoint> load(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return bad_input(path + " is not a file: give one that check --checkpoint wrote");
+  Result<LoadedCheckpoint> loaded = load_checkpoint(path);
+  if (!loaded) return bad_input(loaded.error().message);
+  return loaded;
+}
+
+// The search of the checkpoint, with the bounds of this run.
+Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags& flags) {
+  Result<SavedSearch> saved = read_search(loaded.setup());
+  if (!saved) return bad_input(fmt::format("the checkpoint {} {}", flags.path, saved.error().message));
+  if (Status s = flags.search.put_bounds(saved->options); !s) return s.error();
+  saved->options.checkpoint->path = flags.path;
+  if (flags.every.empty()) return saved;
+  const auto every = parse_time(flags.every);
+  if (!every) return every.error();
+  saved->options.checkpoint->interval = *every;
+  return saved;
+}
+
+int run_resume(const ResumeFlags& flags) {
+  const Result<LoadedCheckpoint> loaded = load(flags.path);
+  if (!loaded) return fail(loaded.error());
+  Result<SavedSearch> saved = search_of(*loaded, flags);
+  if (!saved) return fail(saved.error());
+  SearchOptions& options = saved->options;
+  const Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
+  if (!named) return fail(named.error());
+  describe_search(named->setup, options);
+  if (Status s = loaded->matches(options.checkpoint->identity); !s) return fail(s.error());
+  if (Status s = named->check->accepts(options); !s) return fail(s.error());
+  const RunOutput output{flags.search.progress, flags.json};
+  if (Status s = can_report(output); !s) return fail(s.error());
+  if (Status s = can_write(flags.path); !s) return fail(s.error());
+  options.resume = &*loaded;
+  return search_and_report(*named, options, output);
+}
+
+}  // namespace
+
+void add_resume(CLI::App& app, int& exit) {
+  auto flags = std::make_shared<ResumeFlags>();
+  flags->search.memory.clear();
+  CLI::App* sub = app.add_subcommand("resume", "Go on with a search that check --checkpoint saved");
+  sub->add_option("file", flags->path, "the checkpoint; the search goes on to save itself there")->required();
+  sub->add_option("--checkpoint-every", flags->every, "time between two saves (default: as before)");
+  sub->add_option("--json", flags->json,
+                  "write the run and its findings as JSON to this file; - is standard output");
+  flags->search.add_bounds_to(*sub);
+  sub->get_option("--memory")
+      ->description("memory for visited states and frontier at most (default: as before)");
+  sub->callback([flags, &exit] { exit = run_resume(*flags); });
+}
+
+}  // namespace sisyfs::cli

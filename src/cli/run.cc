@@ -1,0 +1,85 @@
+// The run itself, and what is said about it.
+#include "cli/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "cli/cli.h"
+#include "report/finding_json.h"
+
+namespace sisyfs::cli {
+
+Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
+                                     const SearchResult& result) {
+  std::vector<Finding> told;
+  uint32_t findings = result.findings;
+  for (FoundTrace& found : named.check->explain(options, result)) {
+    Result<Story> story = named.check->tell(found.trace);
+    if (!story)
+      return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
+    if ((story->findings >> found.kind & 1) == 0)
+      return system_error(
+          "a finding did not happen again when it was replayed: the target is not deterministic");
+    findings &= ~(uint32_t{1} << found.kind);
+    told.push_back(
+        {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
+  }
+  if (findings != 0)
+    return system_error(
+        "the memory bound is too small to find out how a finding came about: give --memory more");
+  return told;
+}
+
+namespace {
+
+// As a shell takes it for one word.
+std::string quoted(const std::string& path) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+=:,@%", c) != nullptr;
+  };
+  if (!path.empty() && path.front() != '-' && std::all_of(path.begin(), path.end(), plain)) return path;
+  std::string out = "'";
+  for (const char c : path) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+// Whether a bound or Ctrl-C cut a search that was saved.
+bool can_go_on(const SearchOptions& options, const SearchResult& result) {
+  if (!options.checkpoint || result.checkpoints_written == 0) return false;
+  return result.stopped != Stop::kNo && result.stopped != Stop::kFinding && result.stopped != Stop::kHarness;
+}
+
+}  // namespace
+
+Status can_report(const RunOutput& output) {
+  return output.json.empty() || output.json == "-" ? Status() : can_write(output.json);
+}
+
+int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output) {
+  const SearchResult result = named.check->search(options, progress_printer(output.progress));
+  clear_progress();
+  if (result.stopped == Stop::kHarness)
+    return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
+  const Result<std::vector<Finding>> findings = explain(named, options, result);
+  if (!findings) return fail(findings.error());
+  const bool text = output.json != "-";
+  if (text) {
+    for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
+  }
+  if (!output.json.empty()) {
+    const auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
+    if (Status s = write_file(output.json, json.dump(2) + "\n"); !s) return fail(s.error());
+  }
+  if (result.trouble)
+    fmt::print(stderr, "sisyfs: {}; the search went on, and what was saved before is still there\n",
+               result.trouble->message);
+  if (can_go_on(options, result))
+    fmt::print(text ? stdout : stderr, "to go on: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
+  return exit_code(result);
+}
+
+}  // namespace sisyfs::cli

@@ -1,0 +1,124 @@
+// How to search: from flags to options.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <thread>
+
+#include "cli/cli.h"
+#include "report/search_names.h"
+
+namespace sisyfs::cli {
+
+void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& orders) {
+  static const std::map<std::string, std::string> kSays = {
+      {"bfs", "bfs (shortest findings)"},
+      {"dfs", "dfs"},
+      {"recovery", "recovery (states first after which recovery had most to do)"},
+      {"rare", "rare (states first that did what was seen least often)"}};
+  std::vector<std::string> says;
+  for (const std::string& name : orders) says.push_back(kSays.at(name));
+  order_ = app.add_option("--search", search, fmt::format("order of the search: {}", fmt::join(says, ", ")))
+               ->check(CLI::IsMember(orders))
+               ->capture_default_str();
+  app.add_option(
+         "--dedup", dedup,
+         "how states are known again: exact, shape (isomorphic trees after the same last ops are one), "
+         "bitstate (lossy) or none")
+      ->check(CLI::IsMember({"exact", "shape", "bitstate", "none"}))
+      ->capture_default_str();
+  app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
+      ->capture_default_str();
+  app.add_option("--depth", depth, "steps from the start at most");
+}
+
+void SearchFlags::add_walk_to(CLI::App& app) {
+  auto* walks = app.add_option("--walk", walk,
+                               "instead of a search, this many random walks; they find, but never prove");
+  if (order_ != nullptr) walks->excludes(order_);
+  app.add_option("--walk-length", walk_length, "steps of a walk")->needs(walks)->capture_default_str();
+  app.add_option("--seed", seed, "of the walks: the same number gives the same walks")
+      ->needs(walks)
+      ->capture_default_str();
+}
+
+void SearchFlags::add_bounds_to(CLI::App& app) {
+  app.add_option("--states", states, "states to visit at most");
+  app.add_option("--time", time, "time at most, like 90s or 30m");
+  app.add_option("--memory", memory, "memory for visited states and frontier at most, like 4GiB")
+      ->capture_default_str();
+  app.add_option("--threads", threads, "worker threads (default: all cores)");
+  app.add_option("--progress", progress, "auto, line, plain, json or off")
+      ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
+      ->capture_default_str();
+}
+
+Status SearchFlags::put_walk(SearchOptions& o) const {
+  const auto walks = parse_count("--walk", walk);
+  if (!walks) return walks.error();
+  const auto length = parse_count("--walk-length", walk_length);
+  if (!length) return length.error();
+  if (*length > UINT32_MAX) return bad_input(fmt::format("--walk-length takes at most {}", UINT32_MAX));
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), number);
+  if (error != std::errc() || end != seed.data() + seed.size())
+    return bad_input(fmt::format("--seed takes a whole number, not '{}'", seed));
+  if (!depth.empty()) return bad_input("--walk knows no --depth: --walk-length says how long a walk is");
+  o.order = SearchOrder::kWalk;
+  o.walk = {.walks = *walks, .length = static_cast<uint32_t>(*length), .seed = number};
+  return {};
+}
+
+Status SearchFlags::put_bounds(SearchOptions& o) const {
+  o.interrupt = &interrupted();
+  o.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (!states.empty()) {
+    const auto n = parse_count("--states", states);
+    if (!n) return n.error();
+    o.bounds.states = *n;
+  }
+  if (!threads.empty()) {
+    const auto n = parse_count("--threads", threads);
+    if (!n) return n.error();
+    if (*n > 256) return bad_input("--threads takes at most 256");
+    o.threads = static_cast<unsigned>(*n);
+  }
+  if (!time.empty()) {
+    const auto t = parse_time(time);
+    if (!t) return t.error();
+    o.bounds.time = *t;
+  }
+  if (memory.empty()) return {};
+  const auto bytes = parse_bytes(memory);
+  if (!bytes) return bytes.error();
+  if (*bytes < (size_t{16} << 20)) return bad_input("--memory takes at least 16MiB");
+  o.bounds.memory_bytes = *bytes;
+  return {};
+}
+
+Result<SearchOptions> SearchFlags::options() const {
+  SearchOptions o;
+  o.order = find_order(search).value_or(SearchOrder::kBreadthFirst);
+  o.dedup = find_dedup(dedup).value_or(Dedup::kExact);
+  const bool digit = shape_ops.size() == 1 && shape_ops[0] >= '0' && shape_ops[0] <= '8';
+  if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
+  o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
+  if (!walk.empty())
+    if (Status s = put_walk(o); !s) return s.error();
+  if (!depth.empty()) {
+    const auto n = parse_count("--depth", depth);
+    if (!n) return n.error();
+    // Breadth-first the depth is that of the layer; elsewhere each state keeps its own, in two bytes.
+    const uint64_t most = o.order == SearchOrder::kBreadthFirst ? SearchBounds::kNoDepth - 1 : 65533;
+    if (*n > most)
+      return bad_input(
+          fmt::format("--depth {} is more than the {} that --search {} can count", *n, most, search));
+    o.bounds.depth = static_cast<uint32_t>(*n);
+  }
+  if (Status s = put_bounds(o); !s) return s.error();
+  if (o.dedup == Dedup::kNone && depth.empty() && o.order != SearchOrder::kWalk)
+    return bad_input("--dedup none walks every path and never ends without a bound: add --depth N");
+  return o;
+}
+
+}  // namespace sisyfs::cli
