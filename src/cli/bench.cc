@@ -30,18 +30,73 @@ Result<SearchResult> search(const std::string& target, const std::vector<std::st
   return named->check->search(options, {});
 }
 
-void print_object(const nlohmann::ordered_json& object, int indent = 0) {
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_array() || value.is_object()) {
-      fmt::print("{:{}}{}\n", "", indent, value.is_array() ? name : fmt::format("[{}]", name));
-      print_object(value, indent + 2);
-    } else {
-      fmt::print("{:{}}{:<28} {}\n", "", indent, name,
-                 value.is_number_float() ? fmt::format("{:.3g}", value.get<double>())
-                 : value.is_string()     ? value.get<std::string>()
-                                         : value.dump());
+std::string cell_text(const nlohmann::ordered_json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{:.3g}", value.get<double>());
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [name, part] : value.items())
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", value.is_object() ? name + " " : "", cell_text(part));
+  return text.empty() ? "-" : text;
+}
+
+// Rows with the same few names, which fit on a line each.
+bool print_table(const nlohmann::ordered_json& rows, int indent) {
+  constexpr size_t kColumns = 12;
+  if (!rows.is_array() || rows.empty() || !rows[0].is_object() || rows[0].size() > kColumns) return false;
+  std::vector<std::vector<std::string>> lines(1);
+  std::vector<size_t> widths;
+  for (const auto& [name, value] : rows[0].items()) {
+    lines[0].push_back(name);
+    widths.push_back(name.size());
+  }
+  for (const auto& row : rows) {
+    if (row.size() != widths.size()) return false;
+    lines.emplace_back();
+    for (const auto& [name, value] : row.items()) {
+      size_t& width = widths[lines.back().size()];
+      lines.back().push_back(cell_text(value));
+      width = std::max(width, lines.back().back().size());
     }
   }
+  for (const auto& line : lines) {
+    std::string text(static_cast<size_t>(indent), ' ');
+    for (size_t i = 0; i < line.size(); ++i) text += fmt::format("{:<{}}", line[i], widths[i] + 2);
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+  return true;
+}
+
+void print_object(const nlohmann::ordered_json& object, int indent = 0) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_structured()) {
+      fmt::print("{:{}}{}\n", "", indent, value.is_array() ? name : fmt::format("[{}]", name));
+      if (!print_table(value, indent + 2)) print_object(value, indent + 2);
+    } else {
+      fmt::print("{:{}}{:<28} {}\n", "", indent, name, cell_text(value));
+    }
+  }
+}
+
+struct Bench {
+  const char* name;
+  BenchResult (*run)(const BenchFlags&);
+  bool of_f2fs;  // takes --set and --depth
+};
+constexpr Bench kBenches[] = {
+    {"spin", bench_spin, false}, {"share", bench_share, false}, {"optimisations", bench_optimisations, false},
+    {"f2fs", bench_f2fs, true},  {"shape", bench_shape, true},  {"isomorphism", bench_isomorphism, true}};
+
+BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
+  const auto* bench =
+      std::find_if(std::begin(kBenches), std::end(kBenches), [&](const Bench& b) { return name == b.name; });
+  if (!bench->of_f2fs && (!flags.settings.empty() || flags.depth != 0))
+    return bad_input(fmt::format("bench {} takes neither --set nor --depth", name));
+  if (flags.exact_depth != 0 && name != "shape")
+    return bad_input(fmt::format("bench {} takes no --exact-depth", name));
+  return bench->run(flags);
 }
 
 }  // namespace
@@ -119,18 +174,24 @@ void add_bench(CLI::App& app, int& exit) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("bench", "Measure speed and size, as ratios in one run");
   sub->add_option("name", flags->name,
-                  "spin (against SPIN's pan), share (where the time goes) or optimisations")
+                  "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs (cost of a "
+                  "search), shape (what dedup by shape misses) or isomorphism (what it saves)")
       ->required()
-      ->check(CLI::IsMember({"spin", "share", "optimisations"}));
+      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "shape", "isomorphism"}));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
-  sub->add_flag("--quick", flags->bench.quick, "smaller geometries, for a first look");
+  sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
+  sub->add_option("--depth", flags->bench.depth, "f2fs, shape, isomorphism: steps from the start at most")
+      ->check(CLI::Range(1, 64));
+  sub->add_option("--exact-depth", flags->bench.exact_depth, "shape: the same for exact dedup, if less")
+      ->check(CLI::Range(1, 64));
+  sub->add_option("--set", flags->bench.settings,
+                  "f2fs, shape, isomorphism: an option of the target, as name=value; may be repeated")
+      ->allow_extra_args(false);
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
       ->check(CLI::Range(1, 99))
       ->capture_default_str();
   sub->callback([flags, &exit] {
-    const BenchResult result = flags->name == "spin"    ? bench_spin(flags->bench)
-                               : flags->name == "share" ? bench_share(flags->bench)
-                                                        : bench_optimisations(flags->bench);
+    const BenchResult result = run_bench(flags->name, flags->bench);
     if (!result) {
       exit = fail(result.error());
       return;

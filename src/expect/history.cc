@@ -55,8 +55,7 @@ Digest descent(const Tree& previous, const Tree& next) {
     const Tree::Node& node = next.node(NodeId{id});
     // An object mostly keeps its slot; only then the search is saved, the answer is the same.
     NodeId before = NodeId{id};
-    if (id >= previous.node_limit() || !previous.has_node(before) ||
-        previous.birth(before) != next.birth(NodeId{id}))
+    if (!previous.has_node(before) || previous.birth(before) != next.birth(NodeId{id}))
       before = find_object(previous, next.birth(NodeId{id}));
     const Digest places = before == kNoNode ? Digest{} : previous.node(before).places;
     if (places == node.places) continue;

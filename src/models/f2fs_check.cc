@@ -67,7 +67,7 @@ Config config_of(const Options& options) {
   return c;
 }
 
-Result<std::unique_ptr<Check>> make_check(const Options& options) {
+Result<DiskSetup> setup_of(const Options& options) {
   const Config config = config_of(options);
   if (config.segments < kLeastSegments)
     return bad_input(fmt::format("segments is at least {}: six logs, and room to clean", kLeastSegments));
@@ -96,7 +96,13 @@ Result<std::unique_ptr<Check>> make_check(const Options& options) {
   setup.bounds.impossible = options.flag("impossible");
   setup.device.order = options.choice_text("crash") == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   setup.crashes = options.choice_text("crash") != "none";
-  return make_disk_check(std::move(setup));
+  return setup;
+}
+
+Result<std::unique_ptr<Check>> make_check(const Options& options) {
+  Result<DiskSetup> setup = setup_of(options);
+  if (!setup) return setup.error();
+  return make_disk_check(*std::move(setup));
 }
 
 }  // namespace sisyfs::f2fs

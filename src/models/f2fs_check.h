@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "judge/check.h"
+#include "judge/disk_setup.h"
 #include "models/f2fs_config.h"
 #include "target/options.h"
 
@@ -14,7 +15,8 @@ namespace sisyfs::f2fs {
 
 std::vector<OptionSpec> option_specs();
 Config config_of(const Options& options);
-// What the options ask for, or why they do not go together.
+// What the options ask for, or why they do not go together: told to the adapter, and as a check.
+Result<DiskSetup> setup_of(const Options& options);
 Result<std::unique_ptr<Check>> make_check(const Options& options);
 
 }  // namespace sisyfs::f2fs

@@ -1,0 +1,56 @@
+#include "models/f2fs_costs.h"
+
+#include <gtest/gtest.h>
+
+#include "models/f2fs_check.h"
+
+namespace sisyfs::f2fs {
+namespace {
+
+Costs costs(const std::vector<std::string>& settings, uint32_t depth) {
+  const Result<Options> options = Options::parse(option_specs(), settings);
+  EXPECT_TRUE(options);
+  const Result<Costs> out = measure_costs(*options, 3, depth);
+  EXPECT_TRUE(out);
+  return *out;
+}
+
+TEST(F2fsCostsTest, WithoutPowerCutsEachTransitionIsOneOp) {
+  const Costs c = costs({"crash=none"}, 4);
+  EXPECT_GT(c.transitions, 1000u);
+  EXPECT_EQ(c.ops_done, c.transitions) << "what is redone does not count";
+  EXPECT_EQ(c.recoveries_done, 0u);
+  EXPECT_EQ(c.recoveries, 0);
+  EXPECT_EQ(c.trials, 0);
+  EXPECT_GT(c.redone, 0);
+}
+
+TEST(F2fsCostsTest, PowerCutsAreTheOtherTransitionsAndSomeRecoveriesAreRemembered) {
+  const Costs c = costs({}, 4);
+  EXPECT_LT(c.ops_done, c.transitions);
+  EXPECT_GT(c.recoveries_done, 0u);
+  EXPECT_LT(c.recoveries_done, c.transitions - c.ops_done);
+  EXPECT_GT(c.recoveries, 0);
+  EXPECT_GT(c.trials, 0);
+}
+
+TEST(F2fsCostsTest, ThePartsAreLessThanTheWhole) {
+  const Costs c = costs({}, 4);
+  for (double part : {c.ops, c.snapshots, c.walks}) EXPECT_GT(part, 0);
+  EXPECT_LT(c.model() + c.walks + c.trials + c.redone, c.run);
+  EXPECT_GT(c.share(c.model()), 0);
+}
+
+TEST(F2fsCostsTest, OptionsThatDoNotGoTogetherAreRefused) {
+  const Result<Options> options = Options::parse(option_specs(), {"nids=2"});
+  ASSERT_TRUE(options);
+  EXPECT_FALSE(measure_costs(*options, 3, 2));
+}
+
+TEST(F2fsCostsTest, CopyingMoreTakesLonger) {
+  EXPECT_GT(copy_and_hash_ns(1 << 10), 0);
+  EXPECT_GT(copy_and_hash_ns(64 << 10), copy_and_hash_ns(1 << 10));
+}
+
+}  // namespace
+}  // namespace sisyfs::f2fs

@@ -1,0 +1,107 @@
+// The benches of the F2FS model as a program reads them. Times are whatever they are; names, signs and
+// counts are not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+namespace sisyfs {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json bench(const std::string& arguments) {
+  const Answer answer = run("bench " + arguments + " --json 2>/dev/null");
+  EXPECT_EQ(answer.code, 0) << answer.text;
+  return json::parse(answer.text, nullptr, false);
+}
+
+TEST(BenchTest, F2fsGivesItsNamesAndSharesBelowOne) {
+  const json out = bench("f2fs --quick --rounds 1 --depth 5");
+  for (const char* name :
+       {"transitions_per_s_1", "transitions_per_s_2", "cost_in_copies", "model_share", "bytes_per_state",
+        "depth13_hours", "depth13_memory_gb", "depth13_transitions", "copy_and_hash_16k_ns"}) {
+    ASSERT_TRUE(out.contains(name)) << name;
+    EXPECT_GT(out[name].get<double>(), 0) << name;
+  }
+  double sum = out["model_share"];
+  EXPECT_NEAR(sum,
+              out["model_ops_share"].get<double>() + out["model_snapshots_share"].get<double>() +
+                  out["model_recoveries_share"].get<double>(),
+              1e-9);
+  for (const char* name : {"walks_share", "usability_share", "redone_share"}) {
+    EXPECT_GE(out[name].get<double>(), 0) << name;
+    sum += out[name].get<double>();
+  }
+  EXPECT_LT(sum, 1);
+  ASSERT_EQ(out["by_depth"].size(), 3u);
+  EXPECT_EQ(out["by_depth"][2]["transitions"], out["transitions"]);
+  EXPECT_LT(out["by_depth"][1]["transitions"], out["transitions"]);
+  EXPECT_GT(out["depth13_transitions"].get<double>(), out["transitions"].get<double>());
+}
+
+json without_seconds(json out) {
+  for (json& row : out["rows"]) row.erase("seconds");
+  return out;
+}
+
+// Every single write: the bug shows four steps deep, so that a quick run has something to miss.
+const char* const kShape = "shape --quick --depth 4 --set one_write=off";
+
+TEST(BenchTest, ShapeComparesWithExactUnderTheSameBound) {
+  const json out = bench(kShape);
+  ASSERT_EQ(out["rows"].size(), 6u);
+  EXPECT_EQ(out["exact_complete"], true);
+  const json& exact = out["rows"][5];
+  EXPECT_EQ(exact["dedup"], "exact");
+  EXPECT_TRUE(exact["k"].is_null());
+  EXPECT_FALSE(exact["findings"].empty());
+  for (size_t k = 0; k < 5; ++k) {
+    const json& row = out["rows"][k];
+    EXPECT_EQ(row["k"], k);
+    EXPECT_EQ(row["depth"], exact["depth"]);
+    EXPECT_LT(row["states"], out["rows"][k + 1]["states"]);
+    EXPECT_LE(row["transitions"], out["rows"][k + 1]["transitions"]);
+    // What is missed is what exact dedup found and this did not.
+    for (const auto& [name, depth] : exact["findings"].items()) {
+      const bool missed = std::count(row["missed"].begin(), row["missed"].end(), name) != 0;
+      EXPECT_NE(missed, row["findings"].contains(name)) << name;
+    }
+  }
+}
+
+TEST(BenchTest, ShapeCountsTheSameAgain) {
+  EXPECT_EQ(without_seconds(bench(kShape)), without_seconds(bench(kShape)));
+}
+
+TEST(BenchTest, IsomorphismSavesMoreThanExactAndMoreWithDepth) {
+  const json out = bench("isomorphism --quick");
+  ASSERT_EQ(out["rows"].size(), 4u);
+  double before = -1;
+  for (const json& row : out["rows"]) {
+    EXPECT_LE(row["exact_states"], row["none_states"]);
+    EXPECT_LE(row["shape_states"], row["exact_states"]);
+    EXPECT_GE(row["shape_reduction_percent"], row["exact_reduction_percent"]);
+    EXPECT_GT(row["shape_reduction_percent"].get<double>(), before);
+    before = row["shape_reduction_percent"];
+  }
+}
+
+TEST(BenchTest, RowsAreATableToAReader) {
+  const Answer answer = run("bench isomorphism --depth 2 2>/dev/null");
+  EXPECT_EQ(answer.code, 0);
+  EXPECT_THAT(answer.text, HasSubstr("  depth  none_states  none_transitions  exact_states"));
+}
+
+TEST(BenchTest, WhatABenchDoesNotTakeIsRefused) {
+  EXPECT_EQ(run("bench share --depth 3").code, 2);
+  EXPECT_EQ(run("bench f2fs --exact-depth 3").code, 2);
+  EXPECT_EQ(run("bench f2fs --depth 2").code, 2);
+  EXPECT_EQ(run("bench shape --set reuse=never").code, 2);
+}
+
+}  // namespace
+}  // namespace sisyfs
