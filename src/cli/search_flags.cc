@@ -17,6 +17,7 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
       {"recovery", "recovery (states first after which recovery had most to do)"},
       {"rare", "rare (states first that did what was seen least often)"}};
   std::vector<std::string> says;
+  says.reserve(orders.size());
   for (const std::string& name : orders) says.push_back(kSays.at(name));
   order_ = app.add_option("--search", search, fmt::format("order of the search: {}", fmt::join(says, ", ")))
                ->check(CLI::IsMember(orders))

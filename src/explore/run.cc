@@ -46,9 +46,8 @@ void pronounce(const SearchOptions& options, SearchResult& result) {
       options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
   if (result.findings != 0)
     result.verdict = Verdict::kFail;
-  else if (cut || options.dedup == Dedup::kBitstate || options.order == SearchOrder::kWalk)
-    result.verdict = Verdict::kUnknown;
-  else if (best_first && result.unexpanded != 0)  // a state at the bound may have had a shorter way
+  else if (cut || options.dedup == Dedup::kBitstate || options.order == SearchOrder::kWalk ||
+           (best_first && result.unexpanded != 0))  // a state at the bound may have had a shorter way
     result.verdict = Verdict::kUnknown;
   else
     result.verdict = Verdict::kPass;

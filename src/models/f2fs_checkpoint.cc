@@ -15,7 +15,7 @@ namespace sisyfs::f2fs {
 void Core::start_clean() {
   memory_.blocked = memory_.moved = memory_.lost = memory_.cut = memory_.unsynced = 0;
   memory_.checkpointed = 0;
-  for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
     if (memory_.nat[nid].address != kNoAddress) memory_.checkpointed |= only(nid);
   }
   memory_.sit_dirty = memory_.nat_dirty = 0;
@@ -86,7 +86,7 @@ int Core::checkpoint() {
   for (unsigned p = 0; p < kMaxPages; ++p) {
     if (memory_.keys[p].ino != 0) flush_page(p);
   }
-  for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
     if ((memory_.dirty_nodes & only(nid)) != 0) flush_node(nid, 0);
   }
   for (unsigned log = 0; log < kLogs; ++log) {

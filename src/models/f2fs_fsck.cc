@@ -236,7 +236,7 @@ void Fsck::check_tables() {
         say(kDeadBlock, {layout_.main(s, i)});
     }
   }
-  for (Nid nid = 0; nid < config_.nids; ++nid) {
+  for (Nid nid = 0; nid < static_cast<Nid>(config_.nids); ++nid) {
     if (memory_.nat[nid].address != kNoAddress && (seen_nids_ & only(nid)) == 0) say(kDeadNode, {nid});
   }
   uint64_t taken = 0;

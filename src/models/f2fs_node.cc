@@ -45,7 +45,7 @@ Node& Core::edit(Nid nid) {
 }
 
 Nid Core::new_node(NodeKind kind, Nid ino, unsigned offset, bool directory) {
-  for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
     NatEntry& entry = memory_.nat[nid];
     if (entry.address != kNoAddress || (memory_.blocked & only(nid)) != 0) continue;
     entry.address = kNewAddress;
@@ -280,7 +280,7 @@ void Core::flush_file(Nid ino) {
   for (unsigned p = 0; p < kMaxPages; ++p) {
     if (memory_.keys[p].ino == ino) flush_page(p);
   }
-  for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
     if (nid != ino && memory_.nat[nid].ino == ino && (memory_.dirty_nodes & only(nid)) != 0)
       flush_node(nid, 0);
   }

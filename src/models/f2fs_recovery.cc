@@ -200,7 +200,7 @@ int Core::roll_forward() {
   }
   unsigned used = 0;
   for (const NatEntry& entry : memory_.nat) used += entry.address != kNoAddress;
-  for (Nid ino = kRootNid; ino < config_.nids; ++ino) {
+  for (Nid ino = kRootNid; ino < static_cast<Nid>(config_.nids); ++ino) {
     if (memory_.nat[ino].address == kNoAddress || memory_.nat[ino].ino != ino) continue;
     for (unsigned b = 0; b < kMaxFileBlocks; ++b) used += pointer(slot_of(ino, b)) != kNoAddress;
   }

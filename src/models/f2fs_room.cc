@@ -21,7 +21,7 @@ void Core::count_dirty(Needs& needs) {
     nodes |= only(slot.nid);
     ++needs[log_of(node(slot.nid))];
   }
-  for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
     if ((memory_.dirty_nodes & only(nid)) != 0) ++needs[log_of(memory_.nodes[nid])];
   }
 }
@@ -144,7 +144,7 @@ int Core::reserve(const Needs& needs, unsigned blocks, unsigned nids, bool must)
   }
   if (nids != 0) {
     unsigned unused = 0, usable = 0;
-    for (Nid nid = kRootNid; nid < config_.nids; ++nid) {
+    for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
       if (memory_.nat[nid].address != kNoAddress) continue;
       ++unused;
       if ((memory_.blocked & only(nid)) == 0) ++usable;

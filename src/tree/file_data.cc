@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "base/assert.h"
 #include "disk/pool.h"
@@ -65,7 +66,7 @@ void FileData::replace(size_t at, size_t gone, Ref<Chunk> chunk) {
   } else if (first_) {
     --at;
   }
-  if (chunk && chunk->index == 0) first_ = std::move(chunk);
+  if (chunk && chunk->index == 0) first_ = std::exchange(chunk, {});
   if (gone == 0 && !chunk) return;
   const size_t old = rest_ ? rest_->count : 0;
   const size_t left = old - gone + (chunk ? 1 : 0);
