@@ -166,6 +166,7 @@ bool DiskRig::next_look() {
   while (const Look* look = looks_.next()) {
     const uint32_t number = look_number_++;
     if (number >= DiskMove::kLooks) break;
+    crash_event_ = look->event;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
     const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
     if (!seen_looks_.insert(what)) continue;

@@ -83,6 +83,8 @@ class DiskRig {
   const Tree& tree_after() const { return after_.now(); }
   // After next_crash(): what was cut, and under which expectation. notes() recovers once more.
   CrashState& crash_state() { return *crash_state_; }
+  // The event of log() before which the power went; what comes after it was not issued.
+  size_t crash_event() const { return crash_event_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
   const Recovered& recovered() const { return *recovered_; }
   RecoveryNotes notes();
@@ -146,6 +148,7 @@ class DiskRig {
   DiskMove crash_move_;
   Outcome crash_outcome_;
   CrashState* crash_state_ = nullptr;
+  size_t crash_event_ = 0;
   const Expectation* crash_expectation_ = nullptr;
   const Recovered* recovered_ = nullptr;
   bool crash_over_ = false;

@@ -150,7 +150,17 @@ void DiskTeller::tell_crash(const Op& op) {
     if (story == 0) break;
     numbers[w] = story_.writes[--story].number;
   }
-  settle_others(numbers);
+  // What the op had not issued yet is as good as lost.
+  std::vector<uint32_t> unissued;
+  std::vector<const Event*> events;
+  rig_->log().events(events);
+  for (size_t i = events.size(), number = story_.writes.size(); i-- > rig_->crash_event() && number > 0;) {
+    if (!events[i]->changes_blocks() || events[i]->tied_to_previous) continue;
+    unissued.push_back(static_cast<uint32_t>(number--));
+  }
+  std::vector<uint32_t> unsettled = numbers;
+  unsettled.insert(unsettled.end(), unissued.begin(), unissued.end());
+  settle_others(unsettled);
   std::string torn;
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
@@ -158,6 +168,10 @@ void DiskTeller::tell_crash(const Op& op) {
     write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
     if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
     if (fate == WriteFate::kTorn) torn += fmt::format("; write {} was torn", numbers[w]);
+  }
+  for (size_t i = unissued.size(); i-- > 0;) {
+    write(unissued[i]).fate = Fate::kLost;
+    step.lost.push_back(unissued[i]);
   }
   const bool returned = !rig_->crash_expectation().in_op() && rig_->result().error == 0;
   if (returned) story_.steps.back().text = fmt::format("answers {}", answer_of(rig_->result()));
