@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
 
 namespace sisyfs::f2fs {
@@ -62,14 +63,7 @@ TEST(F2fsCheckTest, DedupByShapeAloneHidesSegmentReuse) {
 TEST(F2fsCheckTest, ThreadsChangeNothing) {
   for (const std::vector<std::string>& settings :
        {std::vector<std::string>{"reuse=lifo", "one_write=off"}, {"handles=on"}, {}}) {
-    const SearchResult one = search_by_shape(settings, 5, 3, 1), two = search_by_shape(settings, 5, 3, 2);
-    EXPECT_EQ(one.states, two.states);
-    EXPECT_EQ(one.transitions, two.transitions);
-    EXPECT_EQ(one.visited, two.visited);
-    EXPECT_EQ(one.times_found, two.times_found);
-    EXPECT_EQ(one.marks, two.marks);
-    ASSERT_EQ(one.traces.size(), two.traces.size());
-    for (size_t i = 0; i < one.traces.size(); ++i) EXPECT_EQ(one.traces[i].trace, two.traces[i].trace);
+    expect_same(search_by_shape(settings, 5, 3, 1), search_by_shape(settings, 5, 3, 2));
   }
 }
 
@@ -82,10 +76,7 @@ TEST(F2fsCheckTest, ThreadsChangeNothingInExactCounts) {
   const SearchResult one = check->search(options, {});
   options.threads = 2;
   for (int again = 0; again < 3; ++again) {
-    const SearchResult two = check->search(options, {});
-    EXPECT_EQ(one.states, two.states);
-    EXPECT_EQ(one.transitions, two.transitions);
-    EXPECT_EQ(one.visited, two.visited);
+    expect_same(one, check->search(options, {}));
   }
 }
 
