@@ -190,7 +190,9 @@ TEST(GenerationsTest, BoundsOnTimeAndMemoryAndInterruptGiveUnknown) {
   SearchResult r = run_search(large, o, {});
   EXPECT_EQ(r.stopped, Stop::kMemory);
   EXPECT_EQ(r.verdict, Verdict::kUnknown);
-  EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
+  // How many states fit depends on how the threads shared the last round, how much was used does not.
+  EXPECT_GT(r.memory_bytes, size_t{24} << 20) << "most of the memory was used before giving up";
+  EXPECT_GT(r.states, 500000u);
   EXPECT_LT(r.memory_bytes, size_t{34} << 20);
   o.bounds = {};
   o.bounds.time = std::chrono::milliseconds(1);
