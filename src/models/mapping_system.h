@@ -108,7 +108,7 @@ class MappingSystem {
       if (s.tasks[t].op != 0) {
         State& to = sink.next();
         to = s;
-        sink.commit(Move::step(t), {0, step(to, t, action_in(s, t))});
+        sink.commit(Move::step(t), {0, step(s, to, t, action_in(s, t))});
         continue;
       }
       for (unsigned f = 0; f < config_.files; ++f)
@@ -137,7 +137,8 @@ class MappingSystem {
   template <class Observer>
   Outcome crash(State& s, Observer&& see) const {
     Outcome outcome;
-    const uint32_t found = Core::recover(config_, s.disk, see);
+    Medium disk = s.disk;
+    const uint32_t found = Core::recover(config_, disk, see);
     outcome.findings = found & ~uint32_t{kDeadBlock};
     if ((found & kDeadBlock) != 0) {
       outcome.marks |= kDeadRepaired;
@@ -146,11 +147,11 @@ class MappingSystem {
     for (unsigned t = 0; t < config_.tasks; ++t) {
       const Task task = s.tasks[t];
       if (task.op == 0) continue;
-      const unsigned before = nibble(s.memory.ref, task.file), now = Core::length(s.disk, task.file);
+      const unsigned before = nibble(s.memory.ref, task.file), now = Core::length(disk, task.file);
       if (now != before) settle(s, task, now == length_after(static_cast<OpKind>(task.op), before));
       s.tasks[t] = Task{};
     }
-    const uint16_t lengths = Core::lengths(s.disk);
+    const uint16_t lengths = Core::lengths(disk);
     for (unsigned f = 0; lengths != s.memory.ref && f < config_.files; ++f) {
       const unsigned now = nibble(lengths, f);
       if (now == nibble(s.memory.ref, f)) continue;
@@ -159,8 +160,10 @@ class MappingSystem {
       s.memory.ref = static_cast<uint16_t>(with_nibble(s.memory.ref, f, now));
       if constexpr (kCounter) s.clear_from(f, now == kAbsent ? 0 : now);
     }
-    if (config_.fill) Core::fill_free(config_, s.disk);
-    mount(s);
+    if (config_.fill) Core::fill_free(config_, disk);
+    s.disk = disk;
+    if (config_.cache) s.cache = disk;
+    Core::load(s.memory, disk);
     return outcome;
   }
 
@@ -246,10 +249,11 @@ class MappingSystem {
     sink.commit(Move::op(t, kind, f), {0, marks});
   }
 
-  // Advances an op in flight by its next step, which is `action`. Returns marks.
-  uint32_t step(State& s, unsigned t, Action action) const {
+  // Advances an op in flight by its next step, which is `action`; `s` is still a copy of `from`. Returns
+  // marks.
+  uint32_t step(const State& from, State& s, unsigned t, Action action) const {
     if (action == kFinish) {
-      finish(s, t);
+      finish(from, s, t);
       return 0;
     }
     typename Core::Device device{config_, device_medium(s)};
@@ -258,8 +262,8 @@ class MappingSystem {
     return action == kWriteIndirect ? uint32_t{kIndirectUsed} : 0;
   }
 
-  void finish(State& s, unsigned t) const {
-    if (config_.cache) s.disk = s.cache;
+  void finish(const State& from, State& s, unsigned t) const {
+    if (config_.cache) s.disk = from.cache;  // not s.cache: reading what was just written would stall
     settle(s, s.tasks[t], true);
     s.tasks[t] = Task{};
   }
