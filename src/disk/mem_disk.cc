@@ -12,6 +12,8 @@ bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
 IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
   state_.current.read(first, out);
+  if (reads_ != nullptr)
+    for (uint64_t i = 0; i < out.size() / geometry().block_size; i++) reads_->read(first + BlockCount(i));
   return IoStatus::kOk;
 }
 
@@ -23,6 +25,7 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   for (size_t at = 0; at < bytes.size(); at += size) {
     scratch_.push_back(make_block(bytes.subspan(at, size)));
     state_.current.set(first + BlockCount(at / size), scratch_.back());
+    if (reads_ != nullptr) reads_->written(first + BlockCount(at / size));
   }
   state_.log.add_write(first, scratch_, flags);
   return IoStatus::kOk;
@@ -39,9 +42,21 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
     return IoStatus::kOutOfRange;
   }
   if (count.value == 0) return IoStatus::kOk;
-  for (uint64_t i = 0; i < count.value; i++) state_.current.set(first + BlockCount(i), {});
+  for (uint64_t i = 0; i < count.value; i++) {
+    state_.current.set(first + BlockCount(i), {});
+    if (reads_ != nullptr) reads_->written(first + BlockCount(i));
+  }
   state_.log.add_discard(first, count);
   return IoStatus::kOk;
+}
+
+void MemDisk::redo(const Log& log) {
+  for (const Event* event : log.events(events_)) {
+    if (!event->changes_blocks()) continue;
+    for (uint64_t i = 0; i < event->count.value; i++)
+      state_.current.set(event->first + BlockCount(i), BlockRef::share(event->block(i)));
+  }
+  state_.log = log;
 }
 
 }  // namespace sisyfs

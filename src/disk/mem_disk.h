@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "disk/disk.h"
+#include "disk/first_reads.h"
 #include "disk/image.h"
 #include "disk/log.h"
 
@@ -45,6 +46,10 @@ class MemDisk : public Disk {
   const DiskState& state() const { return state_; }
   DiskState save() const { return state_; }
   void load(DiskState state) { state_ = std::move(state); }
+  // Does again what a log of this disk says, on what it holds now.
+  void redo(const Log& log);
+  // Tells `reads` what is read and written from now on; null: no longer.
+  void watch(FirstReads* reads) { reads_ = reads; }
 
   const Geometry& geometry() const override { return state_.current.geometry(); }
   IoStatus read(BlockAddress first, std::span<std::byte> out) override;
@@ -57,7 +62,9 @@ class MemDisk : public Disk {
   bool in_range(Access access, BlockAddress first, size_t bytes);
 
   DiskState state_;
+  FirstReads* reads_ = nullptr;
   std::vector<BlockRef> scratch_;  // the blocks of the write at hand
+  std::vector<const Event*> events_;
 };
 
 }  // namespace sisyfs

@@ -35,6 +35,18 @@ TEST_F(MemDiskTest, ReadsSeeWritesAndDiscardsBeforeAnyFlush) {
   EXPECT_EQ(disk.state().log.size(), 2u);
 }
 
+TEST_F(MemDiskTest, DoesALogAgainOnAnotherDisk) {
+  const Image before = disk.state().current;
+  ASSERT_EQ(disk.write(BlockAddress(1), filled(8, 9)), IoStatus::kOk);
+  ASSERT_EQ(disk.flush(), IoStatus::kOk);
+  ASSERT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
+  MemDisk other(before);
+  other.redo(disk.state().log);
+  EXPECT_EQ(content(other, 1, 8), content(disk, 1, 8));
+  EXPECT_EQ(other.state().current, disk.state().current);
+  EXPECT_EQ(other.state().digest(), disk.state().digest());
+}
+
 TEST_F(MemDiskTest, AStrayAccessHasNoEffectAndIsRecorded) {
   const Bytes two = filled(8, 5), odd = filled(3, 5);
   Bytes out = filled(8, 1);

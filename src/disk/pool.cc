@@ -14,9 +14,9 @@ constexpr bool kPooled = false;
 constexpr bool kPooled = true;
 #endif
 
-// Fine classes for nodes and small blocks, coarse ones up to a block of 4 KiB with its header.
+// Fine classes for nodes and small blocks, coarse ones up to a snapshot of 16 KiB with its header.
 constexpr size_t kFineStep = 16, kFineLimit = 512;
-constexpr size_t kCoarseStep = 64, kCoarseLimit = 4608;
+constexpr size_t kCoarseStep = 64, kCoarseLimit = 16896;
 constexpr size_t kFineClasses = kFineLimit / kFineStep;
 constexpr size_t kClasses = kFineClasses + (kCoarseLimit - kFineLimit) / kCoarseStep;
 constexpr size_t kKeepBytes = 1 << 20;  // what one list may hold back from malloc

@@ -1,4 +1,4 @@
-// Memory for the small immutable things of this room: blocks, tree nodes, log events.
+// Memory for small immutable things: blocks, tree nodes, log events, snapshots.
 //
 // Exploring copies, changes and drops images millions of times a second. The pool keeps what was
 // given back in lists of its thread, one per size class, so that steady work never reaches malloc and
@@ -16,5 +16,18 @@ namespace sisyfs {
 
 // Gives back what pool_take(bytes) returned, with the same number of bytes.
 void pool_give(void* memory, size_t bytes) noexcept;
+
+// The pool as an allocator of the standard library.
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <class U>
+  explicit(false) PoolAllocator(const PoolAllocator<U>&) {}
+
+  T* allocate(size_t n) { return static_cast<T*>(pool_take(n * sizeof(T))); }
+  void deallocate(T* memory, size_t n) noexcept { pool_give(memory, n * sizeof(T)); }
+  friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
+};
 
 }  // namespace sisyfs

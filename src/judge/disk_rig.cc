@@ -53,7 +53,7 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       settling_(setup.device, DiskState(blank)),
       recoveries_(setup.memo_bits),
       walks_(setup.memo_bits),
-      usable_(setup.memo_bits) {
+      recoveries_by_reads_(setup.memo_bits) {
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -272,7 +272,21 @@ Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskS
 const Recovered& DiskRig::recover(CrashState& state) {
   if (const Recovered* known = recoveries_.find(state.digest())) return *known;
   Recovered& out = recoveries_.put(state.digest());
-  recover(state.image(), out, nullptr);
+  const Image& image = state.image();
+  if (const Recovery* known = recoveries_by_reads_.find(image)) {
+    static_cast<Recovery&>(out) = *known;
+  } else {
+    reads_.restart(image.geometry().block_count);
+    disk_.watch(&reads_);
+    recover(image, out, nullptr);
+    disk_.watch(nullptr);
+    recoveries_by_reads_.put(image, reads_.addresses(), out);
+  }
+  if (!out.alive) return out;
+  disk_.load(DiskState(image));
+  disk_.redo(out.log);
+  out.disk = settle(disk_.state());
+  out.disk_print = print_of(out.disk);
   return out;
 }
 
@@ -305,7 +319,7 @@ uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
   return findings;
 }
 
-void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) {
+void DiskRig::recover(const Image& image, Recovery& out, RecoveryNotes* notes) {
   out.findings = out.marks = 0;
   out.alive = false;
   (void)target_->take_marks();
@@ -330,18 +344,10 @@ void DiskRig::recover(const Image& image, Recovered& out, RecoveryNotes* notes) 
   out.marks |= marks_of_target();
   if (!out.alive) return;
   out.memory = target_->save();
-  out.disk = settle(disk_.state());
-  out.disk_print = print_of(out.disk);
+  out.log = disk_.state().log;
   if (out.findings != 0 || !setup_.usability) return;
-  // Many cuts come back as one system.
-  const Digest key = digest_at(1, out.memory.digest()) + digest_at(2, out.disk_print);
-  const bool* known = notes == nullptr ? usable_.find(key) : nullptr;
-  if (known == nullptr) {
-    bool& usable = usable_.put(key);
-    usable = is_usable(*target_, disk_, bounds_, out.tree, notes == nullptr ? nullptr : &notes->unusable);
-    known = &usable;
-  }
-  if (!*known) out.findings |= bit(FindingKind::kNotUsable);
+  std::string* why = notes == nullptr ? nullptr : &notes->unusable;
+  if (!is_usable(*target_, disk_, bounds_, out.tree, why)) out.findings |= bit(FindingKind::kNotUsable);
 }
 
 uint16_t DiskRig::blocks_written() {
@@ -353,7 +359,7 @@ uint16_t DiskRig::blocks_written() {
 
 RecoveryNotes DiskRig::notes() {
   RecoveryNotes notes;
-  Recovered again;
+  Recovery again;
   recover(crash_state_->image(), again, &notes);
   return notes;
 }

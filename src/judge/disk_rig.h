@@ -24,19 +24,25 @@
 #include "judge/digest_set.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
+#include "judge/read_memo.h"
 
 namespace sisyfs {
 
-// How a crash state came back. Depends on its image alone.
-struct Recovered {
+// How a crash state came back. Depends on what was read of its image alone.
+struct Recovery {
   uint32_t findings = 0;  // all but R3
   uint32_t marks = 0;
   uint16_t work = 0;   // blocks that fsck and mount wrote
   bool alive = false;  // it was mounted and walked; the rest is only then
-  DiskState disk{Image(Geometry{1, BlockCount(1)})};
-  Digest disk_print;
   Snapshot memory;
   Tree tree;
+  Log log;  // what fsck and mount did to the disk
+};
+
+// The same with the disk that it left, which depends on the whole image.
+struct Recovered : Recovery {
+  DiskState disk{Image(Geometry{1, BlockCount(1)})};
+  Digest disk_print;
 };
 
 // What a report wants to know of a recovery beyond that.
@@ -102,7 +108,7 @@ class DiskRig {
   bool next_state();
   void judge_crash();
   const Recovered& recover(CrashState& state);
-  void recover(const Image& image, Recovered& out, RecoveryNotes* notes);
+  void recover(const Image& image, Recovery& out, RecoveryNotes* notes);
   uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
   uint32_t finding_of(const Problem& problem) const;
   // Blocks written since the disk was loaded.
@@ -158,7 +164,8 @@ class DiskRig {
   std::vector<const Event*> events_;
   Memo<Recovered> recoveries_;
   Memo<WalkAnswer> walks_;
-  Memo<bool> usable_;  // by the system that came back
+  ReadMemo<Recovery> recoveries_by_reads_;
+  FirstReads reads_;
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

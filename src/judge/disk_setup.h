@@ -24,7 +24,7 @@ struct DiskSetup {
   bool usability = true;         // after each recovery: can it be worked with (R5)
   // Syncs, remounts and power cuts on a path, at most: what such an op does next it has mostly done before.
   uint32_t max_system_ops = UINT32_MAX;
-  unsigned memo_bits = 16;  // each worker remembers up to 2^this recoveries, and as many walks
+  unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
 };
 
 // A mounted target between two ops, its disk, and what is right. A value.

@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/digest.h"
+#include "disk/pool.h"
 
 namespace sisyfs {
 
@@ -40,7 +41,7 @@ class Snapshot {
     if constexpr (kFits<T>) {
       std::memcpy(inline_.data(), &memory, sizeof memory);
     } else {
-      shared_ = std::make_shared<const T>(std::move(memory));
+      shared_ = std::allocate_shared<const T>(PoolAllocator<T>(), std::move(memory));
     }
   }
 
