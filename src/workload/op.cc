@@ -117,6 +117,8 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kSync:
       return {};
     case OpKind::kRemount:
+    case OpKind::kSnapshot:
+    case OpKind::kRestore:
       return OpResult::of(tree.open_count() == 0 ? 0 : EBUSY);
     case OpKind::kOpen:
       return OpResult::of(tree.open(op.path));
