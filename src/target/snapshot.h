@@ -1,8 +1,8 @@
 // Snapshot: the memory of a target at a moment, as a value.
 //
 // What is in it only the target knows; others copy it, keep it and compare its digest. Up to 128 bytes
-// of plain memory lie in the snapshot itself, so that saving them allocates nothing; anything else is kept
-// once and shared by all copies. A snapshot never changes.
+// of plain memory lie in the snapshot itself; anything else is kept once, in pooled memory, and shared by all
+// copies. So saving plain memory allocates nothing once the pool has grown. A snapshot never changes.
 //
 //   Snapshot save() const { return Snapshot(memory_); }                 // plain, without padding
 //   Snapshot save() const { return Snapshot(memory_, memory_.digest()); }  // anything that can be copied
@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/digest.h"
+#include "disk/pool.h"
 
 namespace sisyfs {
 
@@ -40,7 +41,7 @@ class Snapshot {
     if constexpr (kFits<T>) {
       std::memcpy(inline_.data(), &memory, sizeof memory);
     } else {
-      shared_ = std::make_shared<const T>(std::move(memory));
+      shared_ = std::allocate_shared<T>(Pooled<T>(), std::move(memory));
     }
   }
 
@@ -59,6 +60,17 @@ class Snapshot {
   }
 
  private:
+  // The pool of src/disk as an allocator.
+  template <class T>
+  struct Pooled {
+    using value_type = T;
+    Pooled() = default;
+    template <class U>
+    Pooled(const Pooled<U>&) {}  // NOLINT(google-explicit-constructor): allocators are made from each other
+    T* allocate(size_t count) { return static_cast<T*>(pool_take(count * sizeof(T))); }
+    void deallocate(T* memory, size_t count) { pool_give(memory, count * sizeof(T)); }
+    friend bool operator==(const Pooled&, const Pooled&) { return true; }
+  };
   template <class T>
   static constexpr bool kFits = std::is_trivially_copyable_v<T> && sizeof(T) <= kInlineSize &&
                                 alignof(T) <= alignof(std::max_align_t);
