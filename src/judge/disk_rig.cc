@@ -26,10 +26,15 @@ bool needs_space(OpKind kind) {
 }
 
 // Whether an op is one on the whole system.
-bool is_system_op(OpKind kind) { return kind == OpKind::kSync || kind == OpKind::kRemount; }
+bool is_system_op(OpKind kind) {
+  static constexpr OpSet kSystemOps(OpKind::kSync, OpKind::kRemount, OpKind::kSnapshot, OpKind::kRestore);
+  return kSystemOps.has(kind);
+}
 
 // Whether an op that succeeds promises that everything is durable.
-bool promises_all(const Traits& traits, OpKind kind) { return traits.durable_ops || is_system_op(kind); }
+bool promises_all(const Traits& traits, OpKind kind) {
+  return traits.durable_ops || !traits.has_disk() || kind == OpKind::kSync || kind == OpKind::kRemount;
+}
 
 ContractRules rules_of(const Traits& traits) {
   return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
@@ -70,6 +75,7 @@ int DiskRig::put_initial(DiskSystemState& to) {
   to.over = false;
   to.memory = target_->save();
   to.disk = settle(disk_.state());
+  to.kept.reset();
   to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
   to.system_ops = 0;
   to.last_ops = 0;
@@ -88,6 +94,7 @@ void DiskRig::begin(const DiskSystemState& from) {
   workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
     std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
+  if (!from.kept) std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
   seen_looks_.clear();
   seen_crashes_.clear();
   looking_ = false;
@@ -113,6 +120,7 @@ void DiskRig::run(uint32_t number) {
   target_->load(from_->memory, disk_);
   Tree tree = from_->expectation.now();
   expected_ = sisyfs::apply(op, tree);
+  if (op.kind == OpKind::kRestore) tree = *from_->kept;
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
   result_ = perform(op);
@@ -241,6 +249,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
   to.disk = recovered_->disk;
   to.memory = recovered_->memory;
   to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
+  to.kept.reset();
   to.system_ops = from_->system_ops + 1;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCutCode;
   to.print = print_of(to.memory, recovered_->disk_print, to);
@@ -256,16 +265,20 @@ void DiskRig::put_end(DiskSystemState& to) const {
   to.memory = memory_;
   to.expectation = after_;
   const OpKind kind = ops_[crash_move_.op].op.kind;
+  to.kept = from_->kept;
+  if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
+  if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
   to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
   to.last_ops = from_->last_ops << 8 | (static_cast<uint64_t>(kind) + 1);
   to.print = print_of(to.memory, end_print_, to);
 }
 
-// Where power cuts are limited, how many there were decides what may follow.
+// Where ops on the whole system are limited, how many there were decides what may follow.
 Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const {
   Digest print =
       digest_at(1, memory.digest()) + digest_at(2, disk) + digest_at(3, state.expectation.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
+  if (state.kept) print += digest_at(5, state.kept->digest());
   return print;
 }
 

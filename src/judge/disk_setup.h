@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "crash/crash_states.h"
 #include "crash/device_model.h"
@@ -22,12 +23,13 @@ struct DiskSetup {
   bool crashes = true;           // false: the power never goes
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
-  // Syncs, remounts and power cuts on a path, at most: what such an op does next it has mostly done before.
+  // Syncs, remounts, snapshots, restores and power cuts on a path, at most: what such an op does next it has
+  // mostly done before.
   uint32_t max_system_ops = UINT32_MAX;
   unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
 };
 
-// A mounted target between two ops, its disk, and what is right. A value.
+// A mounted target between two ops, its disk if it has one, and what is right. A value.
 struct DiskSystemState {
   // Only to be assigned to.
   DiskSystemState() : disk(Image(Geometry{1, BlockCount(1)})), expectation(Contract::kAtomic, Tree()) {}
@@ -37,14 +39,15 @@ struct DiskSystemState {
   DiskState disk;     // the log holds what is in doubt and nothing else
   Snapshot memory;
   Expectation expectation;
+  std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back
   // How it came about, for dedup by shape; not in `print`.
-  uint32_t system_ops = 0;  // syncs, remounts and power cuts so far
+  uint32_t system_ops = 0;  // those that max_system_ops counts, so far
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: its OpKind plus one, or kCutCode
 
   static constexpr uint8_t kCutCode = 0xFF;
 };
 
-// What dedup by shape takes for one state: equal shapes of trees, as many syncs, remounts and power cuts, and
+// What dedup by shape takes for one state: equal shapes of trees, as many ops on the whole system, and
 // the same kinds of the last `ops` (at most 8) ops. Coarse: it says nothing of the disk, of the memory or of
 // what is in doubt.
 Digest shape_print(const DiskSystemState& state, uint32_t ops);

@@ -18,11 +18,13 @@ constexpr MarkInfo kMarks[] = {
 
 // The marks that a run can reach: those that the setup leaves out are nothing to miss.
 std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
+  const Traits traits = setup.make_target()->traits();
   std::vector<MarkInfo> all;
   for (const MarkInfo& mark : kMarks)
-    if (setup.crashes && (mark.bit != kRefused || setup.bounds.impossible)) all.push_back(mark);
+    if (setup.crashes && traits.has_disk() && (mark.bit != kRefused || setup.bounds.impossible))
+      all.push_back(mark);
   uint32_t bit = kOfTarget;
-  for (const char* says : setup.make_target()->traits().marks) {
+  for (const char* says : traits.marks) {
     all.push_back({bit, says});
     bit *= 2;
   }
@@ -67,7 +69,9 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
 
 Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   const Traits traits = setup.make_target()->traits();
-  const Geometry geometry{traits.block_size, BlockCount(traits.block_count)};
+  // A target without a disk gets the smallest one, which nobody reads or writes, and no power cuts.
+  const Geometry geometry{traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1)};
+  setup.crashes = setup.crashes && traits.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
   Bounds bounds = bounds_for(traits, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();

@@ -1,10 +1,11 @@
-// DiskSystem: the one adapter. It makes a transition system of any target with a disk.
+// DiskSystem: the one adapter. It makes a transition system of any target, with a disk or without.
 //
 // A state is a mounted target between two ops: its memory, its disk with what is in doubt there, and the
-// expectation. Its successors are the ends of the workload's ops, and for every power cut during an op
-// the system as it came back, so that a path may hold any number of crashes. On the way each op is held
-// against the reference tree (O1, O2, D1) and each recovery against the contract (R1 to R5, and the problems
-// that the target's own check knows by a name of the catalogue). docs/design/adapter.md has the reasons.
+// expectation. Without a disk the power never goes, and what follows about power cuts is void. Its successors
+// are the ends of the workload's ops, and for every power cut during an op the system as it came back, so
+// that a path may hold any number of crashes. On the way each op is held against the reference tree (O1, O2,
+// D1) and each recovery against the contract (R1 to R5, and the problems that the target's own check knows by
+// a name of the catalogue). docs/design/adapter.md has the reasons.
 //
 // A path ends where the expectation is broken: nobody can say what is right afterwards. After any other
 // finding it goes on, because damage that was only noticed becomes harm later.

@@ -2,6 +2,7 @@
 
 #include "models/f2fs_check.h"
 #include "models/mapping_check.h"
+#include "models/verifs_check.h"
 
 namespace sisyfs {
 namespace {
@@ -12,6 +13,15 @@ CheckEntry mapping_entry(mapping::Model model, const char* name, const char* sum
           .options = mapping::option_specs(),
           .make = [model](const Options& options) -> Result<std::unique_ptr<Check>> {
             return mapping::make_check(model, options);
+          }};
+}
+
+CheckEntry verifs_entry(verifs::Version version, const char* name, const char* summary) {
+  return {.name = name,
+          .summary = summary,
+          .options = verifs::option_specs(version),
+          .make = [version](const Options& options) -> Result<std::unique_ptr<Check>> {
+            return verifs::make_check(version, options);
           }};
 }
 
@@ -26,6 +36,10 @@ void add_model_targets(CheckRegistry& registry) {
                 .summary = "a small F2FS: logs, node table, checkpoints, roll-forward, cleaning",
                 .options = f2fs::option_specs(),
                 .make = f2fs::make_check});
+  registry.add(verifs_entry(verifs::Version::kFirst, "verifs1",
+                            "VeriFS, in memory: files and directories, snapshot and restore"));
+  registry.add(verifs_entry(verifs::Version::kSecond, "verifs2",
+                            "VeriFS 2: also rename, hard and symbolic links, and limited room"));
 }
 
 }  // namespace sisyfs

@@ -1,8 +1,8 @@
 // Snapshot: the memory of a target at a moment, as a value.
 //
 // What is in it only the target knows; others copy it, keep it and compare its digest. Up to 128 bytes
-// of plain memory lie in the snapshot itself, so that saving them allocates nothing; anything else is kept
-// once and shared by all copies. A snapshot never changes.
+// of plain memory lie in the snapshot itself; anything else is kept once, in pooled memory, and shared by all
+// copies. So saving plain memory allocates nothing once the pool has grown. A snapshot never changes.
 //
 //   Snapshot save() const { return Snapshot(memory_); }                 // plain, without padding
 //   Snapshot save() const { return Snapshot(memory_, memory_.digest()); }  // anything that can be copied

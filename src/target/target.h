@@ -1,4 +1,4 @@
-// Target: the system under check, as every system with a disk presents itself.
+// Target: the system under check, as every system presents itself that is no transition system of its own.
 //
 // Whoever implements it writes a file system, or an adapter to one; it knows nothing of search, power cuts or
 // expectations. The life of a target:
@@ -7,8 +7,9 @@
 //                              power_cut()               fsck(disk)  mount(disk)  walk() ...
 //
 // All that a target remembers between calls goes into save() and comes back with load(); all that it
-// stores goes to the disk. It must be deterministic: equal memory, disk and op give equal writes,
-// memory and answer. Errnos are answers, not failures of ours: nothing here throws.
+// stores goes to the disk. One without a disk (Traits::has_disk) remembers all that it has. It must be
+// deterministic: equal memory, disk and op give equal writes, memory and answer. Errnos are answers, not
+// failures of ours: nothing here throws.
 //
 // A target is used by one thread. Snapshots of one are loaded into others of the same kind and options.
 #pragma once
@@ -48,7 +49,8 @@ struct Traits {
   SnapshotCost snapshot_cost = SnapshotCost::kCopy;
 
   uint32_t block_size = 512;  // of the disk that it wants, in bytes
-  uint64_t block_count = 0;
+  uint64_t block_count = 0;   // 0: it wants none; the power never goes then, and any disk will do
+  bool has_disk() const { return block_count != 0; }
 
   uint32_t max_files = UINT32_MAX;
   uint32_t max_depth = UINT32_MAX;              // names in a path
@@ -91,7 +93,8 @@ class Target {
   virtual void power_cut() = 0;
 
   // One call. Only kinds of traits().ops, never kRemount, only while mounted. A call that it refuses changes
-  // nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer.
+  // nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer. kRestore comes
+  // only after a kSnapshot, once.
   virtual OpResult apply(const Op& op) = 0;
   // Reads everything back through the system's own reading code. Only while mounted; changes nothing.
   // A link count that the system claims goes into the tree by set_links().

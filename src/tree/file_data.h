@@ -22,6 +22,10 @@ namespace sisyfs {
 class FileData {
  public:
   static constexpr uint64_t kMaxSize = INT64_MAX;
+  // Whether these bytes have places in a file. To Linux, which answers EINVAL, they are no bytes otherwise.
+  static constexpr bool can_hold(uint64_t offset, uint64_t length) {
+    return offset <= kMaxSize && length <= kMaxSize - offset;
+  }
 
   uint64_t size() const { return size_; }
   const Digest& digest() const { return digest_; }

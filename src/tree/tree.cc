@@ -106,9 +106,8 @@ int Tree::write(std::string_view path, uint64_t offset, std::span<const std::byt
   if (at.error()) return at.error();
   if (!at.found()) return ENOENT;
   if (is_directory(at.node())) return EISDIR;
-  if (offset > FileData::kMaxSize) return EINVAL;
+  if (!FileData::can_hold(offset, bytes.size())) return EINVAL;
   if (bytes.empty()) return 0;
-  if (bytes.size() > FileData::kMaxSize - offset) return EFBIG;
   write(at.node(), offset, bytes);
   return 0;
 }
@@ -142,8 +141,9 @@ int Tree::read(std::string_view path, uint64_t offset, std::span<std::byte> out,
   const Lookup at(*this, path, Lookup::kFollow);
   if (at.error()) return at.error();
   if (!at.found()) return ENOENT;
+  // Linux looks at the numbers first: a directory can be opened to be read.
+  if (!FileData::can_hold(offset, out.size())) return EINVAL;
   if (is_directory(at.node())) return EISDIR;
-  if (offset > FileData::kMaxSize) return EINVAL;
   *count = node(at.node()).data.read(offset, out);
   return 0;
 }

@@ -39,6 +39,7 @@ OpResult append(const Op& op, Tree& tree) {
 OpResult read(const Op& op, const Tree& tree) {
   Stat stat;
   if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
+  if (!FileData::can_hold(op.offset, op.length)) return OpResult::of(EINVAL);
   const uint64_t left = stat.size > op.offset ? stat.size - op.offset : 0;
   Buffer buffer(std::min<uint64_t>(op.length, left));
   size_t count = 0;
@@ -116,6 +117,8 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kSync:
       return {};
     case OpKind::kRemount:
+    case OpKind::kSnapshot:
+    case OpKind::kRestore:
       return OpResult::of(tree.open_count() == 0 ? 0 : EBUSY);
     case OpKind::kOpen:
       return OpResult::of(tree.open(op.path));

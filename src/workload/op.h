@@ -41,8 +41,10 @@ enum class OpKind : uint8_t {
   kRemount,    // unmount and mount
   kOpen,       // PATH: a handle to read and write, which later ops on the file use
   kClose,      // PATH: of that handle
+  kSnapshot,   // the system keeps what it holds now
+  kRestore,    // it holds what it kept last, and keeps it no longer
 };
-inline constexpr size_t kOpKinds = 19;
+inline constexpr size_t kOpKinds = 21;
 
 // "create", "mkdir", ...
 const char* op_name(OpKind kind);
@@ -118,8 +120,9 @@ inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
 // Performs the op on the reference model. One that fails changes nothing. sync always
-// succeeds, remount unless a file is open; fsync and fdatasync change nothing and fail where the path cannot
-// be opened.
+// succeeds, remount, snapshot and restore unless a file is open; fsync and fdatasync change nothing and fail
+// where the path cannot be opened. Nor does restore change anything: which tree comes back knows only who
+// kept it.
 OpResult apply(const Op& op, Tree& tree);
 
 // "rename /a /b", as the comments above have it.

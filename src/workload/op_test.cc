@@ -24,6 +24,7 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
       "read /a 0 4096",  "readdir /",      "stat /a",
       "fsync /",         "fdatasync /a",   "sync",
       "remount",         "open /a",        "close /d/a",
+      "snapshot",        "restore",
   };
   OpSet seen;
   for (const char* line : kLines) {

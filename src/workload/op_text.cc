@@ -42,6 +42,8 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"remount", {}},
     {"open", {kPath}},
     {"close", {kPath}},
+    {"snapshot", {}},
+    {"restore", {}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }

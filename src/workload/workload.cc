@@ -255,6 +255,8 @@ void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
   if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
   const bool busy = bounds_.handles && tree.open_count() != 0;
   if (has(OpKind::kRemount) && !busy) out->push_back({Op::of(OpKind::kRemount)});
+  for (const OpKind kind : {OpKind::kSnapshot, OpKind::kRestore})
+    if (has(kind) && !busy) out->push_back({Op::of(kind)});
 }
 
 void Workload::add_handles(const Tree& tree, std::vector<Candidate>* out) {

@@ -62,7 +62,8 @@ class BruteForce {
 
  private:
   void try_kind(OpKind kind) {
-    if (kind == OpKind::kSync || kind == OpKind::kRemount) return keep(Op::of(kind));
+    static constexpr OpSet kWithoutPath(OpKind::kSync, OpKind::kRemount, OpKind::kSnapshot, OpKind::kRestore);
+    if (kWithoutPath.has(kind)) return keep(Op::of(kind));
     for (const std::string& text : paths_) {
       const Path path(text);
       switch (kind) {
@@ -298,7 +299,7 @@ TEST(WorkloadOrderTest, OpsOfAnEmptyTreeArePinned) {
   Workload workload = *Workload::make(small());
   EXPECT_EQ(possible(workload, Tree()),
             (std::set<std::string>{"create /a", "mkdir /a", "symlink a /a", "readdir /", "stat /", "fsync /",
-                                   "sync", "remount"}));
+                                   "sync", "remount", "snapshot", "restore"}));
 }
 
 // A system without directories: one flat directory with fixed names, as the file-mapping models have.

@@ -1,0 +1,46 @@
+// What can be chosen about a VeriFS model: which version, how much it holds, and the switches whose wrong
+// values are the four mistakes that MCFS found in VeriFS.
+//
+//   verifs::Config config;
+//   config.version = verifs::Version::kSecond;
+//   config.hole_zero = false;   // a write beyond the end leaves whatever lay in the buffer
+#pragma once
+
+#include <cstdint>
+
+namespace sisyfs::verifs {
+
+inline constexpr unsigned kMaxInodes = 15;   // the root included
+inline constexpr unsigned kBufferSize = 64;  // bytes of a file at most
+inline constexpr unsigned kBufferStep = 4;   // buffers grow by this many bytes
+inline constexpr unsigned kNameLength = 7;
+
+enum class Version : uint8_t {
+  kFirst,   // files and directories
+  kSecond,  // and rename, links of both kinds, and a limit to all data
+};
+
+// When a write that reaches beyond the end of a file moves the end.
+enum class SizeUpdate : uint8_t {
+  kAlways,
+  kOnGrowth,  // only where the buffer had to grow: wrong
+};
+
+// What becomes of the cached names when a snapshot comes back.
+enum class NameCache : uint8_t {
+  kFresh,  // they are forgotten
+  kStale,  // they stay: wrong
+};
+
+struct Config {
+  Version version = Version::kFirst;
+  unsigned inodes = kMaxInodes;
+  unsigned bytes = 0;  // in the buffers of all files and links; 0: no limit
+
+  bool truncate_clear = true;  // off: a truncate that grows a file does not clear what it adds; wrong
+  bool hole_zero = true;       // off: a write beyond the end does not clear what it skips; wrong
+  SizeUpdate size_update = SizeUpdate::kAlways;
+  NameCache name_cache = NameCache::kFresh;
+};
+
+}  // namespace sisyfs::verifs

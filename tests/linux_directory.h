@@ -1,0 +1,247 @@
+// LinuxDirectory: a directory of the machine that a test runs on, as something that ops are applied to.
+//
+//   TemporaryDirectory place("/tmp");
+//   LinuxDirectory linux(place.path());
+//   OpResult answer = linux.apply(op);     // by system calls
+//   Tree tree = linux.walk(&wrong);        // what is there now, read back by system calls
+//
+// A process that has made such a directory its root (enter_as_root) passes an empty prefix: then "/", "..",
+// and absolute targets of links mean the same as in a Tree.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tree/tree.h"
+#include "workload/op.h"
+
+namespace sisyfs {
+
+// Made new, and removed with all that is in it.
+class TemporaryDirectory {
+ public:
+  explicit TemporaryDirectory(const std::filesystem::path& where) {
+    std::string pattern = (where / "sisyfs-linux-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  // Empty if it could not be made.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Makes a directory the root of this process, with a user namespace of its own where that needs one.
+inline bool enter_as_root(const std::string& directory) {
+  const uid_t uid = ::geteuid();
+  const gid_t gid = ::getegid();
+  if (uid != 0) {
+    if (::unshare(CLONE_NEWUSER) != 0) return false;
+    // Without these, nothing could be made: the maker would have no name.
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
+  }
+  return ::chroot(directory.c_str()) == 0 && ::chdir("/") == 0;
+}
+
+class LinuxDirectory {
+ public:
+  explicit LinuxDirectory(std::string prefix) : prefix_(std::move(prefix)) {
+    struct stat s {};
+    counts_directories_ = ::stat(real("/").c_str(), &s) == 0 && s.st_nlink == 2;
+  }
+  LinuxDirectory(const LinuxDirectory&) = delete;
+  LinuxDirectory& operator=(const LinuxDirectory&) = delete;
+  ~LinuxDirectory() {
+    for (const auto& [ino, fd] : handles_) ::close(fd);
+  }
+
+  // All kinds but those on the whole system.
+  OpResult apply(const Op& op) {
+    const std::string path = real(op.path), other = real(op.other);
+    switch (op.kind) {
+      case OpKind::kCreate:
+        return with_file(op, O_CREAT | O_EXCL | O_WRONLY, [](int) { return OpResult(); });
+      case OpKind::kMkdir:
+        return answer(::mkdir(path.c_str(), 0755));
+      case OpKind::kUnlink:
+        return answer(::unlink(path.c_str()));
+      case OpKind::kRmdir:
+        return answer(::rmdir(path.c_str()));
+      case OpKind::kRename:
+        return answer(::rename(path.c_str(), other.c_str()));
+      case OpKind::kLink:
+        return answer(::link(path.c_str(), other.c_str()));
+      case OpKind::kSymlink:
+        return answer(::symlink(std::string(op.other.text()).c_str(), path.c_str()));
+      case OpKind::kTruncate:
+        return answer(::truncate(path.c_str(), static_cast<off_t>(op.offset)));
+      case OpKind::kWrite:
+        return with_file(op, O_WRONLY, [&](int fd) { return write(op, fd, op.offset); });
+      case OpKind::kAppend:
+        return with_file(op, O_WRONLY | O_APPEND, [&](int fd) { return append(op, fd); });
+      case OpKind::kRead:
+        return with_file(op, O_RDONLY, [&](int fd) { return read(op, fd); });
+      case OpKind::kFsync:
+        return with_file(op, O_RDONLY, [](int fd) { return answer(::fsync(fd)); });
+      case OpKind::kFdatasync:
+        return with_file(op, O_RDONLY, [](int fd) { return answer(::fdatasync(fd)); });
+      case OpKind::kReaddir:
+        return readdir(path);
+      case OpKind::kStat: {
+        struct stat s {};
+        if (::stat(path.c_str(), &s) != 0) return OpResult::of(errno);
+        return {0, S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size), {}};
+      }
+      case OpKind::kOpen:
+        return open(path);
+      case OpKind::kClose:
+        return close(path);
+      default:
+        return OpResult::of(ENOSYS);
+    }
+  }
+
+  // Says in `wrong` where something could not be read.
+  Tree walk(std::string* wrong) const {
+    Tree tree;
+    std::map<ino_t, NodeId> files;
+    walk(Path("/"), kRootNode, &tree, &files, wrong);
+    return tree;
+  }
+
+  std::string real(std::string_view path) const { return prefix_ + std::string(path); }
+
+ private:
+  static OpResult answer(int result) { return OpResult::of(result < 0 ? errno : 0); }
+
+  template <class Use>
+  OpResult with_file(const Op& op, int flags, Use use) {
+    const int fd = ::open(real(op.path).c_str(), flags, 0644);
+    if (fd < 0) return OpResult::of(errno);
+    const OpResult result = use(fd);
+    ::close(fd);
+    return result;
+  }
+  static OpResult written(ssize_t count) {
+    return count < 0 ? OpResult::of(errno) : OpResult{0, static_cast<uint64_t>(count), {}};
+  }
+  static OpResult write(const Op& op, int fd, uint64_t offset) {
+    std::vector<std::byte> bytes(op.length);
+    fill_data(op, offset, bytes);
+    return written(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)));
+  }
+  static OpResult append(const Op& op, int fd) {
+    struct stat s {};
+    if (::fstat(fd, &s) != 0) return OpResult::of(errno);
+    std::vector<std::byte> bytes(op.length);
+    fill_data(op, static_cast<uint64_t>(s.st_size), bytes);
+    return written(::write(fd, bytes.data(), bytes.size()));
+  }
+  static OpResult read(const Op& op, int fd) {
+    std::vector<std::byte> bytes(op.length);
+    const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(op.offset));
+    if (count < 0) return OpResult::of(errno);
+    return OpResult::read(std::span(bytes).first(static_cast<size_t>(count)));
+  }
+  static bool is_dots(std::string_view name) { return name == "." || name == ".."; }
+  static OpResult readdir(const std::string& path) {
+    DIR* dir = ::opendir(path.c_str());
+    if (dir == nullptr) return OpResult::of(errno);
+    OpResult result;
+    while (const dirent* entry = ::readdir(dir))
+      if (!is_dots(entry->d_name)) result.add_name(entry->d_name);
+    ::closedir(dir);
+    return result;
+  }
+
+  // A file has one handle at most, so its inode tells which.
+  OpResult open(const std::string& path) {
+    struct stat s {};
+    const int fd = ::open(path.c_str(), O_RDWR);
+    if (fd < 0 || ::fstat(fd, &s) != 0) return OpResult::of(errno);
+    handles_.emplace(s.st_ino, fd);
+    return {};
+  }
+  OpResult close(const std::string& path) {
+    struct stat s {};
+    const auto handle = ::stat(path.c_str(), &s) == 0 ? handles_.find(s.st_ino) : handles_.end();
+    if (handle == handles_.end()) return OpResult::of(EBADF);
+    const OpResult result = answer(::close(handle->second));
+    handles_.erase(handle);
+    return result;
+  }
+
+  void walk(const Path& here, NodeId to, Tree* tree, std::map<ino_t, NodeId>* files,
+            std::string* wrong) const {
+    std::vector<std::string> names;
+    DIR* dir = ::opendir(real(here).c_str());
+    if (dir == nullptr) *wrong = "cannot open " + std::string(here);
+    while (const dirent* entry = dir == nullptr ? nullptr : ::readdir(dir))
+      if (!is_dots(entry->d_name)) names.emplace_back(entry->d_name);
+    if (dir != nullptr) ::closedir(dir);
+    for (const std::string& name : names) walk_entry(here.child(name), to, name, tree, files, wrong);
+  }
+
+  void walk_entry(const Path& path, NodeId directory, const std::string& name, Tree* tree,
+                  std::map<ino_t, NodeId>* files, std::string* wrong) const {
+    struct stat s {};
+    if (::lstat(real(path).c_str(), &s) != 0) *wrong = "cannot stat " + std::string(path);
+    const auto links = static_cast<uint32_t>(s.st_nlink);
+    if (S_ISDIR(s.st_mode)) {
+      const NodeId node = tree->make(directory, name, FileType::kDirectory);
+      walk(path, node, tree, files, wrong);
+      if (counts_directories_) tree->set_links(node, links);
+      return;
+    }
+    const auto [known, is_new] = files->emplace(s.st_ino, kNoNode);
+    if (!is_new) {
+      tree->add_name(known->second, directory, name);
+    } else {
+      known->second = tree->make(directory, name, S_ISLNK(s.st_mode) ? FileType::kSymlink : FileType::kFile);
+      const std::string content = content_of(path, s, wrong);
+      if (!content.empty()) tree->write(known->second, 0, std::as_bytes(std::span(content)));
+    }
+    tree->set_links(known->second, links);
+  }
+
+  // Bytes of a file, or the target of a link; as many as its size claims.
+  std::string content_of(const Path& path, const struct stat& s, std::string* wrong) const {
+    std::string content(static_cast<size_t>(s.st_size), '\0');
+    ssize_t count = 0;
+    if (S_ISLNK(s.st_mode)) {
+      count = ::readlink(real(path).c_str(), content.data(), content.size());
+    } else {
+      const int fd = ::open(real(path).c_str(), O_RDONLY);
+      count = ::pread(fd, content.data(), content.size(), 0);
+      ::close(fd);
+    }
+    if (count != s.st_size) *wrong = "cannot read " + std::string(path);
+    return content;
+  }
+
+  std::string prefix_;
+  bool counts_directories_ = false;  // not all file systems do: 2 and one for each directory in it
+  std::map<ino_t, int> handles_;
+};
+
+}  // namespace sisyfs
