@@ -29,7 +29,10 @@ bool needs_space(OpKind kind) {
 bool is_system_op(OpKind kind) { return kind == OpKind::kSync || kind == OpKind::kRemount; }
 
 // Whether an op that succeeds promises that everything is durable.
-bool promises_all(const Traits& traits, OpKind kind) { return traits.durable_ops || is_system_op(kind); }
+bool promises_all(const Traits& traits, OpKind kind) {
+  if (kind == OpKind::kFsync || kind == OpKind::kFdatasync) return traits.durable_ops || traits.fsync_all;
+  return traits.durable_ops || is_system_op(kind);
+}
 
 ContractRules rules_of(const Traits& traits) {
   return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};

@@ -1,6 +1,7 @@
 #include "models/targets.h"
 
 #include "models/f2fs_check.h"
+#include "models/journal_check.h"
 #include "models/mapping_check.h"
 
 namespace sisyfs {
@@ -26,6 +27,10 @@ void add_model_targets(CheckRegistry& registry) {
                 .summary = "a small F2FS: logs, node table, checkpoints, roll-forward, cleaning",
                 .options = f2fs::option_specs(),
                 .make = f2fs::make_check});
+  registry.add({.name = "journal",
+                .summary = "a small ext3: write-ahead journal in three modes, replay, revoke, orphans, fsck",
+                .options = journal::option_specs(),
+                .make = journal::make_check});
 }
 
 }  // namespace sisyfs
