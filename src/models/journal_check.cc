@@ -108,7 +108,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   const Config config = config_of(options);
   const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   // A write with its inode, bitmap and indirect block is one transaction.
-  if (const unsigned most = Core(config).max_logged() - 3;
+  if (const unsigned most = Core(config).max_logged() - 4;
       config.mode == Mode::kData && count("write") > most)
     return bad_input(
         fmt::format("write is at most {} with a journal of {} blocks for data", most, config.journal));

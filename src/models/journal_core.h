@@ -206,6 +206,7 @@ class Core {
   Address block_of(const Inode& inode, unsigned block);
   Address make_block(Inode& inode, unsigned block);
   void free_blocks(Inode& inode, unsigned first);
+  void zero_tail(const Inode& inode);
 
   // --- names (journal_namei.cc)
   Ino find_entry(Ino directory, std::string_view name, Slot* slot);

@@ -66,6 +66,14 @@ void Core::free_blocks(Inode& inode, unsigned first) {
   }
 }
 
+// A file grows from here: its last block may hold bytes behind the end, of a write whose data came to the
+// disk and whose transaction did not.
+void Core::zero_tail(const Inode& inode) {
+  const unsigned rest = inode.size % kBlockSize;
+  const Address address = rest == 0 ? Address{0} : block_of(inode, inode.size / kBlockSize);
+  if (address != 0) std::memset(edit(address, Kind::kData) + rest, 0, kBlockSize - rest);
+}
+
 int Core::open(std::string_view path) {
   failed_ = 0;
   const Found at = find(path, Last::kFollow);
@@ -116,12 +124,13 @@ int Core::write(std::string_view path, uint64_t offset, std::span<const std::byt
   const auto first = static_cast<unsigned>(offset / kBlockSize);
   const auto last = static_cast<unsigned>((offset + bytes.size() - 1) / kBlockSize);
   if (last + 1 == kMaxFileBlocks) marks_ |= kFileTooBig;
-  Needs needs{.metadata = 3, .data = last - first + 1};
+  Needs needs{.metadata = 3, .data = last - first + 2};
   for (unsigned b = first; b <= last; ++b) needs.blocks += block_of(file, b) == 0 ? 1 : 0;
   if (last >= kDirectPointers && file.indirect == 0) ++needs.blocks;
   if (const int error = reserve(needs)) return error;
 
   begin();
+  if (offset + bytes.size() > file.size) zero_tail(file);
   for (unsigned b = first; b <= last && failed_ == 0; ++b) {
     const uint64_t start = std::max<uint64_t>(offset, uint64_t{b} * kBlockSize);
     const uint64_t stop = std::min<uint64_t>(offset + bytes.size(), uint64_t{b + 1} * kBlockSize);
@@ -156,11 +165,8 @@ int Core::truncate(std::string_view path, uint64_t size) {
   if (size < file.size) {
     const auto keep = static_cast<unsigned>((size + kBlockSize - 1) / kBlockSize);
     free_blocks(file, keep);
-    // What is cut off of the last block must not come back when the file grows.
-    const auto rest = static_cast<unsigned>(size % kBlockSize);
-    const Address address = rest == 0 ? Address{0} : block_of(file, keep - 1);
-    if (address != 0) std::memset(edit(address, Kind::kData) + rest, 0, kBlockSize - rest);
   }
+  if (size > file.size) zero_tail(file);
   file.size = static_cast<uint16_t>(size);
   put_inode(at.node, file);
   return end();
