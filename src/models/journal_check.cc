@@ -54,8 +54,8 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("inodes", kLeastInodes, kMaxInodes, 16, "inodes, of which two are taken"),
       OptionSpec::integer("journal", kLeastJournal, kMaxJournal, 24, "blocks of the journal"),
       OptionSpec::flag("sync_mount", false, "every op is durable when it returns"),
-      OptionSpec::choice("fsck", {"full", "fast"}, "full",
-                         "after a power cut: replay and look at everything, or replay only"),
+      OptionSpec::choice("fsck", {"full", "fast", "off"}, "full",
+                         "after a power cut: replay and look at everything, replay only, or the mount alone"),
       OptionSpec::integer("files", 0, kMaxInodes, 3, "files in the workload"),
       OptionSpec::integer("dirs", 0, kMaxInodes, 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path"),
@@ -84,7 +84,7 @@ Config config_of(const Options& options) {
   c.journal = static_cast<unsigned>(options.integer("journal"));
   c.mode = options.choice<Mode>("mode");
   c.sync_mount = options.flag("sync_mount");
-  c.fast_fsck = options.choice_text("fsck") == "fast";
+  c.recovery = options.choice<Recovery>("fsck");
   c.record = options.choice<Record>("record");
   c.commit_barrier = options.choice<CommitBarrier>("commit_barrier");
   c.replay_flush = options.flag("replay_flush");

@@ -29,13 +29,20 @@ enum class Record : uint8_t {
 // The flushes around the commit block.
 enum class CommitBarrier : uint8_t { kBoth, kNoBefore, kNoAfter, kNone };
 
+// How the system comes back after a power cut.
+enum class Recovery : uint8_t {
+  kFull,   // fsck replays the journal and looks at everything; then the mount
+  kFast,   // fsck replays the journal and looks no further; then the mount
+  kMount,  // the mount replays the journal
+};
+
 struct Config {
   unsigned blocks = 48;   // of the data area
   unsigned inodes = 16;   // inode 0 is none, inode 1 the root
   unsigned journal = 24;  // blocks, its superblock included
   Mode mode = Mode::kOrdered;
   bool sync_mount = false;  // every op is durable when it returns
-  bool fast_fsck = false;   // repair replays the journal and looks no further
+  Recovery recovery = Recovery::kFull;
   // An open file may lose its last name and lives on as an orphan. The reference refuses that, and so does
   // the target; only the core knows it.
   bool orphans = false;

@@ -106,7 +106,7 @@ class Core {
   void forget() { memory_ = {}, disk_ = nullptr; }
 
   // Ops on names. Each answers as Linux does.
-  int create(std::string_view path, Type type, std::string_view target = {});
+  int create(std::string_view path, Type type, std::string_view target = "");
   int unlink(std::string_view path);
   int rmdir(std::string_view path);
   int rename(std::string_view from, std::string_view to);

@@ -50,7 +50,7 @@ void Fsck::run(Disk& disk, FsckMode mode, RepairReport* report) {
     replay(true);
   else
     load_maps();
-  if (failed_ == 0 && !(config_.fast_fsck && mends())) check();
+  if (failed_ == 0 && !(config_.recovery == Recovery::kFast && mends())) check();
   if (failed_ == 0 && dirty && mends()) {
     if (memory_.unflushed != 0) flush_disk();
     write_super(true);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ namespace sisyfs::journal {
 
 struct RunOptions {
   Config config;
+  std::optional<Contract> claim = {};  // instead of what the target claims
   uint32_t seed = 1;
   bool in_order = false;       // a power cut keeps a prefix of the writes, and not any of them
   bool with_fsck = true;       // recovery is fsck and mount, and not mount alone
@@ -40,7 +42,8 @@ class RandomRun {
         random_(options.seed),
         target_(make_target(options.config)),
         disk_(Image(Geometry{kBlockSize, BlockCount(target_->traits().block_count)})),
-        expected_(target_->traits().contract, Tree(), {.data_unit = kBlockSize, .fsync_names = true}) {
+        expected_(options.claim.value_or(target_->traits().contract), Tree(),
+                  {.data_unit = kBlockSize, .fsync_names = true}) {
     if (target_->format(disk_) != 0) fail("format fails");
     disk_.load(DiskState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");

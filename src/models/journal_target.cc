@@ -31,7 +31,7 @@ class JournalTarget : public Target {
                   OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync,
                         OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
     traits_.durable_ops = config.sync_mount;
-    traits_.has_fsck = true;
+    traits_.has_fsck = config.recovery != Recovery::kMount;
     traits_.limited_space = true;
     traits_.contract = contract_of(config.mode);
     traits_.fsync_names = true;

@@ -98,6 +98,13 @@ TEST(JournalTest, APowerCutLeavesWhatTheContractAllows) {
   }
 }
 
+// Each mode claims the strongest contract that it keeps: what the next stronger one forbids does happen.
+TEST(JournalTest, NoModeKeepsMoreThanItClaims) {
+  EXPECT_GT(run_many({.config = with(Mode::kOrdered), .claim = Contract::kAtomic}, 300, 100).troubled, 0u);
+  EXPECT_GT(run_many({.config = with(Mode::kWriteback), .claim = Contract::kOrdered}, 300, 100).troubled, 0u);
+  EXPECT_GT(run_many({.config = with(Mode::kWriteback), .claim = Contract::kFsync}, 300, 100).troubled, 0u);
+}
+
 // A record that shows by itself whether it is whole is as good as one behind a flush.
 TEST(JournalTest, TaggedRecordsNeedNoFlushInside) {
   for (const Mode mode : kModes) {
@@ -374,7 +381,7 @@ TEST(JournalTest, AFullDirectoryRefusesFurtherNames) {
 
 TEST(JournalTest, TheFastCheckReplaysAndLooksNoFurther) {
   Config config;
-  config.fast_fsck = true;
+  config.recovery = Recovery::kFast;
   Rig rig(config);
   EXPECT_EQ(rig.apply(OpKind::kCreate, "/a"), 0);
   EXPECT_EQ(rig.apply(OpKind::kFsync, "/a"), 0);
