@@ -165,9 +165,13 @@ int Core::truncate(std::string_view path, uint64_t size) {
   if (size < file.size) {
     const auto keep = static_cast<unsigned>((size + kBlockSize - 1) / kBlockSize);
     free_blocks(file, keep);
+    file.size = static_cast<uint16_t>(size);
+    // What is cut off of the last block would come back with the next write into it.
+    zero_tail(file);
+  } else {
+    zero_tail(file);
+    file.size = static_cast<uint16_t>(size);
   }
-  if (size > file.size) zero_tail(file);
-  file.size = static_cast<uint16_t>(size);
   put_inode(at.node, file);
   return end();
 }
