@@ -78,7 +78,10 @@ std::string describe_write(const Layout& layout, uint64_t address, std::span<con
     const auto super = read_from<JournalSuper>(bytes.data());
     return fmt::format("starts with record {} at journal block {}", uint32_t{super.sequence}, super.start);
   }
-  if (a < layout.block_map()) return describe_record(bytes.data());
+  if (a < layout.block_map()) {
+    const std::string record = describe_record(bytes.data());
+    return record.empty() ? describe_directory(bytes.data()) : record;
+  }
   if (a == layout.block_map()) return fmt::format("in use {:b}", read_from<BlockMap>(bytes.data()).used);
   if (a == layout.inode_map()) {
     const auto map = read_from<InodeMap>(bytes.data());
