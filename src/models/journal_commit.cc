@@ -229,7 +229,10 @@ int Core::fsync(std::string_view path) {
   const Found at = find(path, Last::kFollow);
   if (at.error != 0) return at.error;
   if (at.node == 0) return ENOENT;
-  leave_directories_ = !config_.fsync_parent;
+  const Type type = inode(at.node).type;
+  if (failed_ != 0) return failed_;
+  // The planted bug: the file is synced, and the name that leads to it is not.
+  leave_directories_ = !config_.fsync_parent && type == Type::kFile;
   const int error = commit(false, at.node);
   leave_directories_ = false;
   return error;

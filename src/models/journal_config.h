@@ -56,7 +56,7 @@ struct Config {
   bool fsck_drops = false;     // on: fsck empties a directory for one bad entry
   bool fsck_map = true;        // off: fsck does not write the maps that it has right in its memory
   bool store_error = false;    // on: an errno becomes the inode number of an entry
-  bool fsync_parent = true;    // off: fsync does not commit directories
+  bool fsync_parent = true;    // off: fsync of a file does not commit directories
   bool fsync_size = true;      // off: fsync commits the inode with the size that it had before
   bool reuse_checked = true;   // off: replay takes a file for the directory whose inode it has now
   bool sync_bitmap = true;     // off: sync does not write the maps
