@@ -117,7 +117,7 @@ TEST_P(WrongUse, GetsOneClearMessageAndTwo) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongUse,
     testing::Values(
-        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are f2fs, index, link"},
+        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are f2fs, index, journal, link"},
         Wrong{"NoSuchOption", "check link --set ordre=naive", "ordre"},
         Wrong{"NoSuchValue", "check link --set order=random", "naive, pointed"},
         Wrong{"NotAnAssignment", "check link --set order", "order"},
@@ -220,7 +220,7 @@ TEST(CliTest, TargetsAreListedWithTheirOptions) {
        {"link:", "index:", "order=naive, pointed", "cache=off, flush", "data=hash, counter"})
     EXPECT_THAT(a.text, HasSubstr(word));
   EXPECT_THAT(run("targets --findings").text, HasSubstr("double-pointer"));
-  EXPECT_EQ(json::parse(run("targets --json").text).size(), 3u);
+  EXPECT_EQ(json::parse(run("targets --json").text).size(), 4u);
 }
 
 }  // namespace

@@ -32,9 +32,8 @@ class DenseIndex {
   }
 
   void clear() {
-    // Each key empties its place. Places are looked up before any is emptied: a probe needs the others.
-    for (uint64_t& key : keys_) key = place_of(key);
-    for (uint64_t place : keys_) table_[place] = kNone;
+    // Each key empties its place, the last one first: on the way to a key lie only keys that came before it.
+    for (size_t i = keys_.size(); i-- > 0;) table_[place_of(keys_[i])] = kNone;
     keys_.clear();
   }
 

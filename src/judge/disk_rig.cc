@@ -33,7 +33,9 @@ bool is_system_op(OpKind kind) {
 
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) {
-  return traits.durable_ops || !traits.has_disk() || kind == OpKind::kSync || kind == OpKind::kRemount;
+  if (traits.durable_ops || !traits.has_disk()) return true;
+  if (kind == OpKind::kFsync || kind == OpKind::kFdatasync) return traits.fsync_all;
+  return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
 ContractRules rules_of(const Traits& traits) {

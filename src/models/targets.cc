@@ -1,6 +1,7 @@
 #include "models/targets.h"
 
 #include "models/f2fs_check.h"
+#include "models/journal_check.h"
 #include "models/mapping_check.h"
 #include "models/verifs_check.h"
 
@@ -36,6 +37,10 @@ void add_model_targets(CheckRegistry& registry) {
                 .summary = "a small F2FS: logs, node table, checkpoints, roll-forward, cleaning",
                 .options = f2fs::option_specs(),
                 .make = f2fs::make_check});
+  registry.add({.name = "journal",
+                .summary = "a small ext3: write-ahead journal in three modes, replay, revoke, orphans, fsck",
+                .options = journal::option_specs(),
+                .make = journal::make_check});
   registry.add(verifs_entry(verifs::Version::kFirst, "verifs1",
                             "VeriFS, in memory: files and directories, snapshot and restore"));
   registry.add(verifs_entry(verifs::Version::kSecond, "verifs2",
