@@ -91,6 +91,7 @@ void DiskRig::begin(const DiskSystemState& from) {
   seen_looks_.clear();
   seen_crashes_.clear();
   looking_ = false;
+  left_out_ = {};
 }
 
 OpResult DiskRig::perform(const Op& op) {
@@ -173,6 +174,7 @@ bool DiskRig::next_look() {
     crash_move_.look = number;
     state_number_ = 0;
     states_.restart(look->epoch, setup_.enumeration);
+    if (!states_.complete()) left_out_ += states_.cut_off();
     return looking_ = true;
   }
   return looking_ = false;
@@ -413,6 +415,16 @@ size_t home() {
 }
 
 }  // namespace
+
+void RigPool::add_left_out(const StateCount& more) {
+  constexpr uint64_t kMost = ~uint64_t{0};
+  uint64_t known = left_out_.load(std::memory_order_relaxed);
+  uint64_t sum = 0;
+  do {
+    const StateCount exact = StateCount(known) + more;
+    sum = exact < StateCount(kMost) ? known + more.low() : kMost;
+  } while (!left_out_.compare_exchange_weak(known, sum, std::memory_order_relaxed));
+}
 
 std::unique_ptr<DiskRig> RigPool::take() {
   for (size_t i = 0; i < kSlots; ++i) {
