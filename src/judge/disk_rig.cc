@@ -31,6 +31,15 @@ bool is_system_op(OpKind kind) { return kind == OpKind::kSync || kind == OpKind:
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) { return traits.durable_ops || is_system_op(kind); }
 
+// What dedup by shape remembers of an op.
+uint8_t letter_of(const Op& op, const Tree& tree) {
+  const auto letter = static_cast<uint8_t>(static_cast<unsigned>(op.kind) + 1);
+  if (op.kind != OpKind::kFsync && op.kind != OpKind::kRename) return letter;
+  Stat stat;
+  const bool directory = tree.stat(op.path, &stat) == 0 && stat.type == FileType::kDirectory;
+  return directory ? letter | DiskSystemState::kOnDirectory : letter;
+}
+
 ContractRules rules_of(const Traits& traits) {
   return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
 }
@@ -113,6 +122,7 @@ void DiskRig::run(uint32_t number) {
   events_before_ = disk_.state().log.size();
   target_->load(from_->memory, disk_);
   Tree tree = from_->expectation.now();
+  letter_ = letter_of(op, tree);
   expected_ = sisyfs::apply(op, tree);
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
@@ -244,7 +254,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
   to.memory = recovered_->memory;
   to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
   to.system_ops = from_->system_ops + 1;
-  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCutCode;
+  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
   to.print = print_of(to.memory, recovered_->disk_print, to);
 }
 
@@ -259,7 +269,7 @@ void DiskRig::put_end(DiskSystemState& to) const {
   to.expectation = after_;
   const OpKind kind = ops_[crash_move_.op].op.kind;
   to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
-  to.last_ops = from_->last_ops << 8 | (static_cast<uint64_t>(kind) + 1);
+  to.last_ops = from_->last_ops << 8 | letter_;
   to.print = print_of(to.memory, end_print_, to);
 }
 

@@ -134,6 +134,7 @@ class DiskRig {
   OpResult result_, expected_;
   Outcome outcome_;
   bool over_ = false;  // the path ends with this op
+  uint8_t letter_ = 0;
   Log log_;
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned

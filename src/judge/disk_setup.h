@@ -39,9 +39,10 @@ struct DiskSystemState {
   Expectation expectation;
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // syncs, remounts and power cuts so far
-  uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: its OpKind plus one, or kCutCode
+  uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
-  static constexpr uint8_t kCutCode = 0xFF;
+  static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory
+  static constexpr uint8_t kCut = 0x80;          // the power went during this op, or right after it
 };
 
 // What dedup by shape takes for one state: equal shapes of trees, as many syncs, remounts and power cuts, and

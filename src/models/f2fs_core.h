@@ -43,6 +43,7 @@ enum MarkBit : uint32_t {
   kNidsUsedUp = 1u << 9,
   kPageEvicted = 1u << 10,
   kCleanedInOp = 1u << 11,
+  kCheckpointInOp = 1u << 12,
 };
 inline constexpr const char* kMarkTexts[] = {
     "garbage was collected",
@@ -57,6 +58,7 @@ inline constexpr const char* kMarkTexts[] = {
     "all nids were in use",
     "the page pool was full",
     "garbage was collected in the middle of an op",
+    "a checkpoint was written in the middle of an op",
 };
 
 // Blocks that will be written to each log.

@@ -171,7 +171,9 @@ void Core::balance(const Needs& rest) {
   if (!make_room(rest, kReservedSegments) && failed_ == ENOSPC) failed_ = 0;
   if ((marks_ & kCleaned) != 0) marks_ |= kCleanedInOp;
   marks_ |= marks;
-  if (memory_.version != version) backup_ = memory_;
+  if (memory_.version == version) return;
+  marks_ |= kCheckpointInOp;
+  backup_ = memory_;
 }
 
 int Core::end() {
