@@ -65,14 +65,14 @@ TEST(CliTest, CleanByALossyDedupIsThree) {
 }
 
 TEST(CliTest, CrashStatesThatWereLeftOutAreCounted) {
-  const std::string check = "check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 2 --json - ";
+  const std::string check = "check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 3 --json - ";
   const nlohmann::json one = nlohmann::json::parse(run(check + "--threads 1").text);
   EXPECT_EQ(one["verdict"], "unknown");
   EXPECT_GT(one["left_out"], 0u);
   EXPECT_EQ(nlohmann::json::parse(run(check + "--threads 2").text)["left_out"], one["left_out"]);
-  const Answer told = run("check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 2");
+  const Answer told = run("check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 3");
   EXPECT_EQ(told.code, 3);
-  EXPECT_THAT(told.text, HasSubstr("every path of 2 steps was walked, but not with every power cut"));
+  EXPECT_THAT(told.text, HasSubstr("every path of 3 steps was walked, but not with every power cut"));
   EXPECT_THAT(told.text, HasSubstr("  left out  "));
   const Answer all = run("check f2fs --depth 2");
   EXPECT_EQ(all.code, 0);

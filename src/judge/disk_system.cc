@@ -42,7 +42,8 @@ uint32_t findings_of(const DiskSetup& setup) {
   if (!setup.crashes) return all;
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
-  for (const ProblemKind& problem : setup.make_target()->traits().problems) {
+  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
+  for (const ProblemKind& problem : target->traits().problems) {
     const auto kind = find_kind(problem.code);
     const bool told = setup.report_repaired || problem.severity == Severity::kCritical;
     if (kind && kind->name == problem.name && told) all |= bit(kind->kind);
