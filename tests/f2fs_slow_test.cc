@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Clean{"Handles", {"handles=on"}, 6, Dedup::kExact},
                     Clean{"EagerDirectories", {"eager_dirs=on"}, 5, Dedup::kExact},
                     Clean{"Small", {"preset=small"}, 6, Dedup::kExact},
-                    Clean{"SmallByShape", {"preset=small"}, 8, Dedup::kShape},
+                    Clean{"SmallByShape", {"preset=small"}, 7, Dedup::kShape},
                     Clean{"SmallImpossible", {"preset=small", "impossible=on"}, 5, Dedup::kExact},
                     Clean{"SmallAndFull",
                           {"preset=small", "write=11", "files=1", "dirs=0", "one_write=off"},
