@@ -323,6 +323,14 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
   disk.state().current.read(BlockAddress(root), bytes);
   EXPECT_EQ(target->describe_write(root, bytes),
             "inode 1 '' in 1: directory of 0 bytes, data 0 0, nodes 0 0");
+  // The first dentry block is the first of the hot data log.
+  ASSERT_EQ(target->mount(disk), 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kMkdir, Path("/d"))).error, 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kSync)).error, 0);
+  const uint64_t entries = 6 + 38 + 60;
+  disk.state().current.read(BlockAddress(entries), bytes);
+  EXPECT_EQ(target->describe_write(entries, bytes), "entries: 'a' is file 2 'd' is directory 3");
 }
 
 }  // namespace
