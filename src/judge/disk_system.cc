@@ -27,7 +27,8 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
   for (const MarkInfo& mark : kMarks)
     if (is_possible(mark.bit, setup)) all.push_back(mark);
   uint32_t bit = kOfTarget;
-  for (const char* says : setup.make_target()->traits().marks) {
+  const std::unique_ptr<Target> target = setup.make_target();  // what it says of itself goes with it
+  for (const char* says : target->traits().marks) {
     all.push_back({bit, says});
     bit *= 2;
   }
