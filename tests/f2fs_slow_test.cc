@@ -83,6 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"LifoByShape", {"reuse=lifo"}, 7, Dedup::kShape, {kNotAllowed, kLostNode}},
         Planted{
             "LifoEveryWrite", {"reuse=lifo", "one_write=off"}, 5, Dedup::kExact, {kNotAllowed, kLostNode}},
+        Planted{
+            "LifoHandles", {"reuse=lifo", "handles=on", "one_write=off"}, 7, Dedup::kShape, {kNotAllowed}},
         Planted{"LifoRoot", {"reuse=lifo", "eager_dirs=on"}, 5, Dedup::kExact, {kNotAllowed, kLostRoot}},
         Planted{"Fifo",
                 {"reuse=fifo", "preset=small", "write=11", "files=1", "dirs=0", "one_write=off"},
