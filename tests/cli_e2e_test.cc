@@ -51,6 +51,46 @@ TEST(CliTest, ADepthBoundThatIsExhaustedIsAPassAndSaysWhatItLeftOut) {
   EXPECT_THAT(a.text, HasSubstr("were not expanded"));
 }
 
+// A lossy dedup can find but not prove, whichever it is; and says what it may have missed.
+TEST(CliTest, CleanByALossyDedupIsThree) {
+  const Answer shape = run("check f2fs --dedup shape --depth 3");
+  EXPECT_EQ(shape.code, 3) << shape.text;
+  EXPECT_THAT(shape.text, HasSubstr("UNKNOWN: f2fs\n"));
+  EXPECT_THAT(shape.text, HasSubstr("of each shape one state was followed, to depth 3"));
+  EXPECT_THAT(shape.text, HasSubstr("what only a merged state shows was missed"));
+  const Answer bits = run("check link --dedup bitstate" + std::string(kSmall));
+  EXPECT_EQ(bits.code, 3) << bits.text;
+  EXPECT_THAT(bits.text, HasSubstr("some may have been taken for others"));
+  EXPECT_THAT(bits.text, Not(HasSubstr("exhausted")));
+}
+
+TEST(CliTest, CrashStatesThatWereLeftOutAreCounted) {
+  const std::string check = "check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 3 --json - ";
+  const nlohmann::json one = nlohmann::json::parse(run(check + "--threads 1").text);
+  EXPECT_EQ(one["verdict"], "unknown");
+  EXPECT_GT(one["left_out"], 0u);
+  EXPECT_EQ(nlohmann::json::parse(run(check + "--threads 2").text)["left_out"], one["left_out"]);
+  const Answer told = run("check f2fs --set crash=subsets --set files=1 --set dirs=0 --depth 3");
+  EXPECT_EQ(told.code, 3);
+  EXPECT_THAT(told.text, HasSubstr("every path of 3 steps was walked, but not with every power cut"));
+  EXPECT_THAT(told.text, HasSubstr("  left out  "));
+  const Answer all = run("check f2fs --depth 2");
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.text, HasSubstr("PASS: f2fs\n"));
+  EXPECT_THAT(all.text, Not(HasSubstr("left out")));
+}
+
+TEST(CliTest, NoMarkIsListedTwice) {
+  const nlohmann::json run_json = nlohmann::json::parse(run("check f2fs --depth 1 --json -").text);
+  const Answer a = run("check f2fs --depth 1");
+  for (const auto& [says, reached] : run_json["marks"].items()) {
+    const size_t at = a.text.find(says);
+    EXPECT_NE(at, std::string::npos) << says;
+  }
+  const size_t full = a.text.find("the disk was full");
+  EXPECT_EQ(a.text.find("the disk was full", full + 1), std::string::npos);
+}
+
 TEST(CliTest, AllCollectsTheShallowestOfEachKind) {
   const Answer a = run(naive("--all"));
   EXPECT_EQ(a.code, 1);
@@ -133,6 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ThreeTasks", "check link --tasks 3", "1..2"},
         Wrong{"NoDedupNoDepth", "check link --dedup none", "add --depth"},
         Wrong{"NoSuchFinding", "check link --only M99", "unknown finding 'M99'"},
+        Wrong{"FindingThatIsRepaired", "check f2fs --only M5", "told in the stories of others"},
+        Wrong{"FindingOfAnotherTarget", "check f2fs --only M4", "f2fs never has the finding content-error"},
+        Wrong{"FindingWithoutPowerCuts", "check f2fs --set crash=none --only R3", "with these options"},
         Wrong{"UnwritableOutput", "check link --json /nonexistent/run.json",
               "cannot write /nonexistent/run.json"},
         Wrong{"ADirectory", "replay /", "is not a file"},

@@ -52,6 +52,14 @@ int run_check(CheckFlags& flags) {
   }
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
+  for (const FindingInfo& kind : catalogue()) {
+    if (!flags.only.empty() && (options->watched & bit(kind.kind) & ~named->check->possible()) != 0)
+      return fail(bad_input(fmt::format(
+          "--only {}: {} never has the finding {} with these options{}", kind.code, flags.target, kind.name,
+          kind.severity == Severity::kRepairable
+              ? "; what is repaired without harm is no finding, but told in the stories of others"
+              : "")));
+  }
   if (options->checkpoint) describe_search(named->setup, *options);
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};

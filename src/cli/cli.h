@@ -19,7 +19,7 @@ enum Exit : int {
   kClean = 0,         // the bound was exhausted and nothing was found
   kFound = 1,         // a finding
   kUsage = 2,         // usage or bad input
-  kInconclusive = 3,  // stopped before the bound
+  kInconclusive = 3,  // stopped before the bound, or not all below it was looked at
   kHarness = 4,       // a problem of the harness or of the machine
 };
 

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
-      "3 stopped before the bound (inconclusive), 4 harness error.");
+      "3 inconclusive (stopped before the bound, or something was merged or left out), 4 harness error.");
   int exit = cli::kClean;
   cli::add_check(app, exit);
   cli::add_resume(app, exit);

@@ -25,7 +25,7 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
   app.add_option(
          "--dedup", dedup,
          "how states are known again: exact, shape (isomorphic trees after the same last ops are one), "
-         "bitstate (lossy) or none")
+         "bitstate (by a few bits) or none; shape and bitstate find, but never prove: a clean run is unknown")
       ->check(CLI::IsMember({"exact", "shape", "bitstate", "none"}))
       ->capture_default_str();
   app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")

@@ -42,6 +42,8 @@ class StateCount {
   friend bool operator<(const StateCount& a, const StateCount& b) { return a.value_ < b.value_; }
   friend bool operator<=(const StateCount& a, const StateCount& b) { return a.value_ <= b.value_; }
 
+  // The number itself where it fits into a word.
+  uint64_t low() const { return static_cast<uint64_t>(value_); }
   double approximate() const { return static_cast<double>(value_); }
   // In decimal digits; a saturated count begins with ">=".
   std::string text() const {

@@ -43,6 +43,8 @@ constexpr std::array kCatalogue = {
                 "a directory entry or an inode has impossible content"},
     FindingInfo{FindingKind::kBadSummary, "M9", "bad-summary", Severity::kRepairable,
                 "a block is said to belong to somebody else than its owner"},
+    FindingInfo{FindingKind::kLostRoot, "M10", "lost-root", Severity::kCritical,
+                "the root directory is lost, and with it every file"},
 };
 
 }  // namespace

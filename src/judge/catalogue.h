@@ -31,6 +31,7 @@ enum class FindingKind : uint8_t {
   kLostNode,
   kBadEntry,
   kBadSummary,
+  kLostRoot,
 };
 
 struct FindingInfo {

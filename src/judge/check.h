@@ -39,6 +39,8 @@ class Check {
   }
   // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
   virtual Result<Story> tell(const Trace& trace) const = 0;
+  // The findings that it can have, as bits: looking for any other would find nothing and prove nothing.
+  virtual uint32_t possible() const { return ~uint32_t{0}; }
   // The marks that a run of this check can reach.
   virtual std::span<const MarkInfo> marks() const = 0;
 };

@@ -38,6 +38,15 @@ bool promises_all(const Traits& traits, OpKind kind) {
   return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
+// What dedup by shape remembers of an op.
+uint8_t letter_of(const Op& op, const Tree& tree) {
+  const auto letter = static_cast<uint8_t>(static_cast<unsigned>(op.kind) + 1);
+  if (op.kind != OpKind::kFsync && op.kind != OpKind::kRename) return letter;
+  Stat stat;
+  const bool directory = tree.stat(op.path, &stat) == 0 && stat.type == FileType::kDirectory;
+  return directory ? letter | DiskSystemState::kOnDirectory : letter;
+}
+
 ContractRules rules_of(const Traits& traits) {
   return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
 }
@@ -100,6 +109,7 @@ void DiskRig::begin(const DiskSystemState& from) {
   seen_looks_.clear();
   seen_crashes_.clear();
   looking_ = false;
+  left_out_ = {};
 }
 
 OpResult DiskRig::perform(const Op& op) {
@@ -121,6 +131,7 @@ void DiskRig::run(uint32_t number) {
   events_before_ = disk_.state().log.size();
   target_->load(from_->memory, disk_);
   Tree tree = from_->expectation.now();
+  letter_ = letter_of(op, tree);
   expected_ = sisyfs::apply(op, tree);
   if (op.kind == OpKind::kRestore) tree = *from_->kept;
   disk_.mark({MarkKind::kOpBegin, 0});
@@ -183,6 +194,7 @@ bool DiskRig::next_look() {
     crash_move_.look = number;
     state_number_ = 0;
     states_.restart(look->epoch, setup_.enumeration);
+    if (!states_.complete()) left_out_ += states_.cut_off();
     return looking_ = true;
   }
   return looking_ = false;
@@ -253,7 +265,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
   to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
   to.kept.reset();
   to.system_ops = from_->system_ops + 1;
-  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCutCode;
+  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
   to.print = print_of(to.memory, recovered_->disk_print, to);
 }
 
@@ -271,7 +283,7 @@ void DiskRig::put_end(DiskSystemState& to) const {
   if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
   if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
   to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
-  to.last_ops = from_->last_ops << 8 | (static_cast<uint64_t>(kind) + 1);
+  to.last_ops = from_->last_ops << 8 | letter_;
   to.print = print_of(to.memory, end_print_, to);
 }
 
@@ -434,6 +446,16 @@ size_t home() {
 }
 
 }  // namespace
+
+void RigPool::add_left_out(const StateCount& more) {
+  constexpr uint64_t kMost = ~uint64_t{0};
+  uint64_t known = left_out_.load(std::memory_order_relaxed);
+  uint64_t sum = 0;
+  do {
+    const StateCount exact = StateCount(known) + more;
+    sum = exact < StateCount(kMost) ? known + more.low() : kMost;
+  } while (!left_out_.compare_exchange_weak(known, sum, std::memory_order_relaxed));
+}
 
 std::unique_ptr<DiskRig> RigPool::take() {
   for (size_t i = 0; i < kSlots; ++i) {

@@ -96,6 +96,9 @@ class DiskRig {
   RecoveryNotes notes();
   const Target& target() const { return *target_; }
 
+  // Crash states that bounds left out since begin().
+  const StateCount& left_out() const { return left_out_; }
+
  private:
   struct WalkAnswer {
     int error = 0;
@@ -137,6 +140,7 @@ class DiskRig {
   OpResult result_, expected_;
   Outcome outcome_;
   bool over_ = false;  // the path ends with this op
+  uint8_t letter_ = 0;
   Log log_;
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned
@@ -151,6 +155,7 @@ class DiskRig {
   CrashStates states_;
   bool looking_ = false;  // states_ has more, perhaps
   uint32_t look_number_ = 0, state_number_ = 0;
+  StateCount left_out_;
   DiskMove crash_move_;
   Outcome crash_outcome_;
   CrashState* crash_state_ = nullptr;
@@ -191,6 +196,10 @@ class RigPool {
     std::unique_ptr<DiskRig> rig_;
   };
 
+  // Crash states that were left out by all expansions so far; sticks at its largest value.
+  uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
+  void add_left_out(const StateCount& more);
+
  private:
   static constexpr size_t kSlots = 64;
   std::unique_ptr<DiskRig> take();
@@ -200,6 +209,7 @@ class RigPool {
   Bounds bounds_;
   Image blank_;
   std::array<std::atomic<DiskRig*>, kSlots> free_{};
+  std::atomic<uint64_t> left_out_{0};
 };
 
 }  // namespace sisyfs

@@ -42,9 +42,10 @@ struct DiskSystemState {
   std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
-  uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: its OpKind plus one, or kCutCode
+  uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
-  static constexpr uint8_t kCutCode = 0xFF;
+  static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory
+  static constexpr uint8_t kCut = 0x80;          // the power went during this op, or right after it
 };
 
 // What dedup by shape takes for one state: equal shapes of trees, as many ops on the whole system, and

@@ -134,6 +134,19 @@ uint32_t DiskTeller::last_write_to(uint32_t address, uint32_t blocks) const {
   return 0;
 }
 
+// Of a problem with a block: who wrote there last, and over what.
+std::string DiskTeller::fate_of_block(const Problem& problem, const ProblemKind& kind) const {
+  if (kind.block < 0) return {};
+  const auto block = static_cast<uint32_t>(problem.context[static_cast<size_t>(kind.block)]);
+  const uint32_t last = last_write_to(block, 1);
+  if (last == 0) return {};
+  const WriteRecord& writer = story_.writes[last - 1];
+  std::string text = fmt::format("; last written by write {} of '{}'", last, writer.op);
+  if (writer.over == 0) return text + ", over what was there at the start";
+  const WriteRecord& before = story_.writes[writer.over - 1];
+  return text + fmt::format(", over write {} of '{}': {}", writer.over, before.op, before.content);
+}
+
 void DiskTeller::tell_crash(const Op& op) {
   StoryStep step;
   step.kind = StoryStep::Kind::kCrash;
@@ -199,7 +212,8 @@ void DiskTeller::tell_recovery(StoryStep& step) {
       std::string text = to_text(problem, kinds);
       const auto named = find_kind(kinds[problem.kind].code);
       if (named && named->name == kinds[problem.kind].name)
-        observe(named->kind, text.substr(text.find(": ") + 2), "");  // its code and name are told anyway
+        observe(named->kind, text.substr(text.find(": ") + 2) + fate_of_block(problem, kinds[problem.kind]),
+                "");  // its code and name are told anyway
       else if (!problem.repaired)
         observe(FindingKind::kNotClean, text, "");
       else

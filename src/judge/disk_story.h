@@ -20,6 +20,7 @@ class DiskTeller {
  private:
   void tell_op(const Op& op, bool cut);
   uint32_t last_write_to(uint32_t address, uint32_t blocks) const;
+  std::string fate_of_block(const Problem& problem, const ProblemKind& kind) const;
   void tell_writes(StoryStep& step);
   void tell_crash(const Op& op);
   void tell_recovery(StoryStep& step);

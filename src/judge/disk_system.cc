@@ -11,18 +11,24 @@ namespace {
 
 constexpr MarkInfo kMarks[] = {
     {kPowerCutInOp, "the power went in the middle of an op"},
-    {kNoSpace, "the disk was full"},
+    {kNoSpace, "an op was refused for lack of space"},
     {kFsckRepaired, "recovery repaired something"},
     {kRefused, "an impossible op was refused"},
 };
 
+bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
+  if (mark == kRefused) return setup.bounds.impossible;
+  if (mark == kNoSpace) return traits.limited_space;
+  return setup.crashes && traits.has_disk();
+}
+
 // The marks that a run can reach: those that the setup leaves out are nothing to miss.
 std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
-  const Traits traits = setup.make_target()->traits();
+  const std::unique_ptr<Target> target = setup.make_target();  // what it says of itself goes with it
+  const Traits& traits = target->traits();
   std::vector<MarkInfo> all;
   for (const MarkInfo& mark : kMarks)
-    if (setup.crashes && traits.has_disk() && (mark.bit != kRefused || setup.bounds.impossible))
-      all.push_back(mark);
+    if (is_possible(mark.bit, setup, traits)) all.push_back(mark);
   uint32_t bit = kOfTarget;
   for (const char* says : traits.marks) {
     all.push_back({bit, says});
@@ -31,24 +37,45 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
   return all;
 }
 
+// What the judge sees by itself, and of the problems that the target's check knows those that are told as
+// findings.
+uint32_t findings_of(const DiskSetup& setup) {
+  uint32_t all =
+      bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
+  if (!setup.crashes) return all;
+  all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
+         bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
+  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
+  for (const ProblemKind& problem : target->traits().problems) {
+    const auto kind = find_kind(problem.code);
+    const bool told = setup.report_repaired || problem.severity == Severity::kCritical;
+    if (kind && kind->name == problem.name && told) all |= bit(kind->kind);
+  }
+  return all;
+}
+
 class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
  public:
-  using SystemCheck::SystemCheck;
+  DiskCheck(DiskSystem system, std::span<const MarkInfo> marks, uint32_t possible)
+      : SystemCheck(std::move(system), marks), possible_(possible) {}
 
   Status accepts(const SearchOptions& options) const override {
     const bool generations = detail::by_generations<DiskSystem>(options);
     return detail::accepts(options, {.generations = generations, .shape = true, .recovery = true});
   }
 
-  // What was left out may hold anything.
+  // What was left out may hold anything, and so may a state that another of its shape stands for.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
+    const uint64_t before = system().rigs().left_out();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : SystemCheck::search(options, show);
-    if ((result.marks & kLeftOut) == 0) return result;
+    result.left_out = system().rigs().left_out() - before;
+    if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
   }
+  uint32_t possible() const override { return possible_; }
   using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
@@ -63,6 +90,8 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     options.dedup = Dedup::kExact;
     return options;
   }
+
+  uint32_t possible_;
 };
 
 }  // namespace
@@ -85,9 +114,10 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
 
 Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
   const auto marks = marks_of(setup);
+  const uint32_t possible = findings_of(setup);
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
-  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), marks));
+  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), marks, possible));
 }
 
 }  // namespace sisyfs

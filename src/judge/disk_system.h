@@ -52,6 +52,7 @@ class DiskSystem {
         sink.commit(rig->crash_move().choice(), rig->crash_outcome());
       }
     }
+    if (const StateCount left_out = rig->left_out(); left_out != StateCount()) rigs_->add_left_out(left_out);
   }
 
   // Does one choice again; see explore/system.h. False if `from` has no such choice.

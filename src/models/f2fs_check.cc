@@ -35,6 +35,10 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("write", 1, kMaxFileBlocks, 6, "blocks of a long write; a short one has one block"),
       OptionSpec::integer("file_blocks", 1, kMaxFileBlocks, kMaxFileBlocks,
                           "blocks of a file in the workload"),
+      OptionSpec::flag(
+          "eager_dirs", false,
+          "directories are written to the logs by each op, as in the thesis, and not only by the "
+          "checkpoint"),
       OptionSpec::flag("handles", false, "files are opened, written through the cache, and closed"),
       OptionSpec::flag("one_write", true,
                        "one write for each file and state, as in the thesis, and not each"),
@@ -63,6 +67,7 @@ Config config_of(const Options& options) {
   c.bitmaps = options.flag("bitmaps");
   c.order = options.choice<CheckpointOrder>("cp_order");
   c.checkpoint_flush = options.flag("cp_flush");
+  c.eager_dirs = options.flag("eager_dirs");
   c.rollforward = options.flag("rollforward");
   return c;
 }

@@ -36,6 +36,7 @@ struct Config {
   bool bitmaps = true;  // off: one copy of SIT and NAT, updated in place; wrong
   CheckpointOrder order = CheckpointOrder::kRight;
   bool checkpoint_flush = true;  // off: no flush before the footer; wrong
+  bool eager_dirs = false;       // directories go to the logs with each op, and not with the checkpoint
   bool rollforward = true;       // off: recovery ignores what was synced after the checkpoint; wrong
 
   // Few segments and nodes, one dentry block: a few ops fill it.

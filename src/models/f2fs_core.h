@@ -10,7 +10,8 @@
 // How an op keeps its promise to change nothing where it fails: it first asks for room (reserve(), which may
 // clean segments and write a checkpoint of the state before the op), then keeps a copy of the memory, and
 // puts that back on any error. What it has written by then went to blocks that nothing points to.
-// For the same reason a checkpoint never holds half of an op.
+// For the same reason a checkpoint never holds half of an op; except of a write over blocks that are there
+// already, which makes room between its blocks: each of them is the old or the new one then.
 //
 // A failed read gives zeros and sets failed_; the code goes on, with every index checked, until the op ends.
 #pragma once
@@ -41,6 +42,8 @@ enum MarkBit : uint32_t {
   kSegmentFreed = 1u << 8,
   kNidsUsedUp = 1u << 9,
   kPageEvicted = 1u << 10,
+  kCleanedInOp = 1u << 11,
+  kCheckpointInOp = 1u << 12,
 };
 inline constexpr const char* kMarkTexts[] = {
     "garbage was collected",
@@ -54,6 +57,8 @@ inline constexpr const char* kMarkTexts[] = {
     "a segment was freed to be used again",
     "all nids were in use",
     "the page pool was full",
+    "garbage was collected in the middle of an op",
+    "a checkpoint was written in the middle of an op",
 };
 
 // Blocks that will be written to each log.
@@ -165,6 +170,7 @@ class Core {
   bool move_segment(unsigned segment);
   bool make_room(const Needs& needs, unsigned reserve);
   int reserve(const Needs& needs, unsigned blocks, unsigned nids, bool must);
+  void balance(const Needs& rest);
   void begin() { backup_ = memory_, failed_ = 0; }
   int end();
 
@@ -196,6 +202,8 @@ class Core {
   void add_entry(Nid directory, unsigned block, std::string_view name, Nid ino, bool is_directory);
   void remove_entry(Nid directory, unsigned block, unsigned entry);
   void count_entry_change(Needs& needs) const;
+  void flush_directories();
+  int end_of_names();
   bool path_is_checkpointed(Nid ino, const Node& inode);
 
   Config config_;

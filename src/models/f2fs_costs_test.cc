@@ -47,9 +47,13 @@ TEST(F2fsCostsTest, OptionsThatDoNotGoTogetherAreRefused) {
   EXPECT_FALSE(measure_costs(*options, 3, 2));
 }
 
-TEST(F2fsCostsTest, CopyingMoreTakesLonger) {
-  EXPECT_GT(copy_and_hash_ns(1 << 10), 0);
-  EXPECT_GT(copy_and_hash_ns(64 << 10), copy_and_hash_ns(1 << 10));
+// How long is not asked: the machine may be doing other things.
+TEST(F2fsCostsTest, ACopyOfAnySizeTakesTime) {
+  for (const size_t bytes : {size_t{1}, size_t{1} << 10, size_t{64} << 10}) {
+    const double ns = copy_and_hash_ns(bytes);
+    EXPECT_GT(ns, 0) << bytes;
+    EXPECT_LT(ns, 1e9) << bytes;
+  }
 }
 
 }  // namespace

@@ -52,12 +52,24 @@ int Core::write(std::string_view path, uint64_t offset, std::span<const std::byt
   needs[kWarmNode] = 1 + (last - first + kTableEntries) / kTableEntries;
   needs[kColdNode] = last >= kInodeData + kTableEntries ? 1 : 0;
   if (failed_ != 0) return failed_;
-  if (const int error = reserve(needs, fresh, nodes, false)) return error;
+  const bool cached = (memory_.open & only(ino)) != 0;
+  // A write over blocks that are there needs no more of the capacity, and may end in the reserve: so it can
+  // begin with room for its first block, and makes more between its blocks, as F2FS does for each page.
+  const bool in_parts = fresh == 0 && !cached && first != last;
+  if (const int error = reserve(needs, fresh, nodes, in_parts)) return error;
+  if (in_parts) {
+    Needs start{};
+    start[kWarmData] = 1;
+    start[kWarmNode] = needs[kWarmNode];
+    if (const int error = reserve(start, 0, 0, false)) return error;
+  }
 
   begin();
-  const bool cached = (memory_.open & only(ino)) != 0;
   std::array<std::byte, kMaxBlockSize> block;
   for (unsigned b = first; b <= last && failed_ == 0; ++b) {
+    if (in_parts && b != first) balance(needs);
+    --needs[kWarmData];
+    if (failed_ != 0) break;
     const uint64_t start = std::max<uint64_t>(offset, uint64_t{b} * size);
     const uint64_t stop = std::min<uint64_t>(offset + bytes.size(), uint64_t{b + 1} * size);
     if (stop - start != size) read_data(ino, b, block.data());

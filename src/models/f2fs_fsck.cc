@@ -11,25 +11,30 @@ constexpr ProblemKind kTable[] = {
     {"M1", "dead-block", Severity::kRepairable,
      "the SIT counts {1} valid blocks in segment {0}, and its map has {2}"},
     {"M2", "lost-block", Severity::kCritical,
-     "block {1} of inode {0} is disk block {2}, which is not valid in the SIT"},
+     "block {1} of inode {0} is disk block {2}, which is not valid in the SIT", 2},
     {"M2", "lost-block", Severity::kCritical,
      "block {1} of inode {0} leads to disk block {2}, which is not in the main area"},
     {"M2", "lost-block", Severity::kCritical,
      "log {0} goes on in segment {1} at block {2}, which is in use or cannot be"},
     {"M3", "double-pointer", Severity::kCritical,
-     "block {1} of inode {0} is disk block {2}, where another pointer leads too"},
+     "block {1} of inode {0} is disk block {2}, where another pointer leads too", 2},
     {"M3", "double-pointer", Severity::kCritical,
-     "node {0} of inode {1} is disk block {2}, where another pointer leads too"},
+     "node {0} of inode {1} is disk block {2}, where another pointer leads too", 2},
     {"M5", "dead-node", Severity::kRepairable, "node {0} has an address in the NAT and is in no file"},
     {"M6", "shared-node", Severity::kCritical, "node {0} of inode {1} is used a second time"},
     {"M7", "lost-node", Severity::kCritical, "node {0} of inode {1} leads to disk block {2}: nowhere"},
     {"M7", "lost-node", Severity::kCritical,
-     "node {0} of inode {1} is disk block {2}, which is not valid in the SIT"},
+     "node {0} of inode {1} is disk block {2}, which is not valid in the SIT", 2},
     {"M7", "lost-node", Severity::kCritical,
-     "node {0} of inode {1} is disk block {2}, which holds no such node"},
+     "node {0} of inode {1} is disk block {2}, which holds no such node", 2},
     {"M8", "bad-entry", Severity::kCritical, "entry {1} of directory {0}, for inode {2}, cannot be"},
     {"M8", "bad-entry", Severity::kCritical, "inode {0} says something of itself that cannot be"},
     {"M9", "bad-summary", Severity::kRepairable, "the summaries name another owner for disk block {0}"},
+    {"M10", "lost-root", Severity::kCritical, "the inode of the root leads to disk block {0}: nowhere"},
+    {"M10", "lost-root", Severity::kCritical,
+     "the inode of the root is disk block {0}, which holds no such node", 0},
+    {"M10", "lost-root", Severity::kCritical,
+     "the entries of the root are in disk block {0}, which holds no entry that can be", 0},
 };
 
 }  // namespace
@@ -51,8 +56,9 @@ bool Fsck::visit_node(Nid nid, Nid ino, unsigned offset, NodeKind kind, bool dir
     return false;
   }
   const Address address = memory_.nat[nid].address;
+  const bool root = nid == kRootNid && ino == kRootNid;
   if (!layout_.is_main(address)) {
-    say(kNodeNowhere, {nid, ino, address});
+    root ? say(kRootNowhere, {address}) : say(kNodeNowhere, {nid, ino, address});
     return false;
   }
   if (seen_[main_index(address)]) {
@@ -63,7 +69,7 @@ bool Fsck::visit_node(Nid nid, Nid ino, unsigned offset, NodeKind kind, bool dir
   const NodeFooter& footer = out->footer;
   if (out->magic != kNodeMagic || out->kind != kind || footer.nid != nid || footer.ino != ino ||
       footer.offset != offset || out->directory != (directory ? 1 : 0) || memory_.nat[nid].ino != ino) {
-    say(kNoSuchNode, {nid, ino, address});
+    root ? say(kNoRoot, {address}) : say(kNoSuchNode, {nid, ino, address});
     return false;
   }
   if (!is_valid(address)) say(kNodeNotValid, {nid, ino, address});
@@ -164,6 +170,7 @@ void Fsck::visit_entries(Nid directory, unsigned* subdirectories) {
     read_block(address, bytes.data());
     auto block = read_from<DentryBlock>(bytes.data());
     uint8_t bad = static_cast<uint8_t>(block.used & ~((1u << kDentries) - 1));
+    bool any_can_be = false;
     for (unsigned e = 0; e < kDentries; ++e) {
       if ((block.used >> e & 1) == 0) continue;
       const auto end = names.begin() + count;
@@ -172,10 +179,12 @@ void Fsck::visit_entries(Nid directory, unsigned* subdirectories) {
       if (again || !is_good_entry(block, e, config_.nids)) {
         say(kBadEntry, {directory, b * kDentries + e, block.entries[e].ino});
         bad = static_cast<uint8_t>(bad | 1u << e);
-      } else if (!visit_entry(directory, block, e, subdirectories)) {
-        bad = static_cast<uint8_t>(bad | 1u << e);
+        continue;
       }
+      any_can_be = true;
+      if (!visit_entry(directory, block, e, subdirectories)) bad = static_cast<uint8_t>(bad | 1u << e);
     }
+    if (directory == kRootNid && !any_can_be) say(kNoRootEntries, {address});
     if ((block.used >> kDentries) != 0 || block.used == 0)
       say(kBadEntry, {directory, b * kDentries + kDentries, 0});
     if (!mending_ || (bad == 0 && block.used != 0)) continue;

@@ -35,6 +35,9 @@ enum ProblemNumber : uint16_t {
   kBadEntry,
   kBadInode,
   kBadSummary,
+  kRootNowhere,
+  kNoRoot,
+  kNoRootEntries,
 };
 extern const std::span<const ProblemKind> kProblems;
 

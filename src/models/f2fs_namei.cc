@@ -161,6 +161,21 @@ void Core::remove_entry(Nid directory, unsigned block, unsigned entry) {
   edit(directory).inode.direct = 0;
 }
 
+void Core::flush_directories() {
+  for (unsigned p = 0; p < kMaxPages; ++p) {
+    if (memory_.keys[p].ino != 0 && memory_.keys[p].log == kHotData) flush_page(p);
+  }
+  for (Nid nid = kRootNid; nid < static_cast<Nid>(config_.nids); ++nid) {
+    if ((memory_.dirty_nodes & only(nid)) != 0 && memory_.nodes[nid].directory != 0) flush_node(nid, 0);
+  }
+}
+
+// The room was asked for whether directories are written now or with the checkpoint.
+int Core::end_of_names() {
+  if (config_.eager_dirs && failed_ == 0) flush_directories();
+  return end();
+}
+
 int Core::create(std::string_view path, bool directory) {
   failed_ = 0;
   const Found at = find(path);
@@ -185,7 +200,7 @@ int Core::create(std::string_view path, bool directory) {
     std::copy(at.name.begin(), at.name.end(), inode.name.begin());
     add_entry(at.parent, block, at.name, nid, directory);
   }
-  return end();
+  return end_of_names();
 }
 
 int Core::unlink(std::string_view path) {
@@ -200,7 +215,7 @@ int Core::unlink(std::string_view path) {
   begin();
   remove_entry(at.parent, at.block, at.entry);
   free_file(at.node);
-  return end();
+  return end_of_names();
 }
 
 int Core::rmdir(std::string_view path) {
@@ -217,7 +232,7 @@ int Core::rmdir(std::string_view path) {
   begin();
   remove_entry(at.parent, at.block, at.entry);
   free_file(at.node);
-  return end();
+  return end_of_names();
 }
 
 int Core::rename(std::string_view from, std::string_view to) {
@@ -266,7 +281,7 @@ int Core::rename(std::string_view from, std::string_view to) {
   inode.name = {};
   std::copy(target.name.begin(), target.name.end(), inode.name.begin());
   memory_.moved |= only(source.node);
-  return end();
+  return end_of_names();
 }
 
 }  // namespace sisyfs::f2fs

@@ -125,9 +125,9 @@ bool Core::make_room(const Needs& needs, unsigned reserve) {
     const unsigned segment = victim();
     if (segment == config_.segments) return false;
     // A move that fails half-way is taken back: what was written is not pointed to.
-    backup_ = memory_;
+    const Memory before = memory_;
     if (!move_segment(segment)) {
-      memory_ = backup_;
+      memory_ = before;
       return false;
     }
   }
@@ -162,6 +162,18 @@ int Core::reserve(const Needs& needs, unsigned blocks, unsigned nids, bool must)
   failed_ = 0;
   marks_ |= kDiskFull;
   return ENOSPC;
+}
+
+// In the middle of an op that has room for the rest of it: makes more, so that the reserve is left. A
+// checkpoint that is written on the way holds a part of the op, and there is no way back behind it.
+void Core::balance(const Needs& rest) {
+  const uint32_t version = memory_.version, marks = std::exchange(marks_, 0);
+  if (!make_room(rest, kReservedSegments) && failed_ == ENOSPC) failed_ = 0;
+  if ((marks_ & kCleaned) != 0) marks_ |= kCleanedInOp;
+  marks_ |= marks;
+  if (memory_.version == version) return;
+  marks_ |= kCheckpointInOp;
+  backup_ = memory_;
 }
 
 int Core::end() {

@@ -5,7 +5,8 @@
 //   EXPECT_EQ(run.trouble(), "");
 //
 // Beside the tree that is right now it keeps the tree that a power cut must leave: the one of the last
-// checkpoint (the target's marks say when one was written), with the files that were synced since.
+// checkpoint (the target's marks say when one was written), with the files that were synced since. A
+// checkpoint in the middle of an overwrite holds a part of it: each block is as before, or as after it.
 #pragma once
 
 #include <fmt/format.h>
@@ -126,14 +127,19 @@ class RandomRun {
     if (walk.error != 0 || !(walk.tree == now_))
       return fail(fmt::format("after '{}': {}", to_text(op), first_difference(walk.tree, now_)));
     update_safe(op, result.error, marks, before);
+    const bool in_parts = (marks & kCheckpointInOp) != 0;
+    if (in_parts && !is_part(safe_, op, before))
+      return fail("a checkpoint in the middle of the op: " + first_difference(safe_, before));
     if (pick(100) < options_.cut_percent)
-      power_cut(safe_before, events_before);
+      power_cut(safe_before, events_before,
+                [&](const Tree& t) { return in_parts && is_part(t, op, before); });
     else
       settle();
   }
 
   // What the power cut must leave, and with an op in flight what it may leave.
-  void power_cut(const Tree& safe_before, size_t events_before) {
+  template <class IsPart>
+  void power_cut(const Tree& safe_before, size_t events_before, IsPart is_part) {
     const size_t end = disk_.state().log.size();
     const size_t cut = events_before + pick(static_cast<uint32_t>(end - events_before + 1));
     const bool whole = cut == end;
@@ -142,7 +148,7 @@ class RandomRun {
     Tree recovered;
     disk_.load(DiskState(image));
     if (!recover(&recovered)) return;
-    if (!(recovered == safe_) && (whole || !(recovered == safe_before)))
+    if (!(recovered == safe_) && (whole || (!(recovered == safe_before) && !is_part(recovered))))
       return fail("after a power cut: " + first_difference(recovered, safe_));
     // The power goes again while it recovers.
     const Image again = crash_image(disk_.state(), pick(static_cast<uint32_t>(disk_.state().log.size() + 1)));
@@ -195,9 +201,38 @@ class RandomRun {
     return OpResult::of(target_->mount(disk_));
   }
 
+  // Whether this is the tree from before the op, with some of the blocks that the op has written.
+  bool is_part(const Tree& tree, const Op& op, const Tree& before) const {
+    Stat got, was, is;
+    if (tree.stat(op.path, &got) != 0 || before.stat(op.path, &was) != 0 || now_.stat(op.path, &is) != 0)
+      return false;
+    const std::string data = tree.node(got.node).data.text(), old = before.node(was.node).data.text(),
+                      fresh = now_.node(is.node).data.text();
+    if (data.size() != old.size()) return false;
+    const size_t unit = options_.config.block_size;
+    for (size_t at = 0; at < data.size(); at += unit) {
+      const std::string block = data.substr(at, unit);
+      if (block != old.substr(at, unit) && block != fresh.substr(at, block.size())) return false;
+    }
+    Tree mixed = before;
+    return mixed.write(op.path, 0, std::as_bytes(std::span(data))) == 0 && mixed == tree;
+  }
+
+  // What the last checkpoint on the disk holds.
+  Tree checkpointed() {
+    const auto other = make_target(options_.config);
+    MemDisk copy(DiskState(disk_.state().current));
+    if (other->mount(copy) != 0) fail("the checkpoint does not mount");
+    return other->walk().tree;
+  }
+
   void update_safe(const Op& op, int error, uint32_t marks, const Tree& before) {
     const bool waits = op.kind == OpKind::kSync || op.kind == OpKind::kRemount || op.kind == OpKind::kFsync ||
                        op.kind == OpKind::kFdatasync;
+    if ((marks & kCheckpointInOp) != 0) {
+      safe_ = checkpointed();
+      return;
+    }
     if ((marks & kCheckpointWritten) != 0) {
       safe_ = waits ? now_ : before;
       return;

@@ -236,6 +236,19 @@ std::string describe_node(const Node& node) {
                      node.nodes[1], node.nodes[2], node.nodes[3]);
 }
 
+// The entries of what can be a dentry block; of anything else nothing.
+std::string describe_entries(const DentryBlock& block, unsigned nids) {
+  if (block.used == 0 || block.used >= 1u << kDentries) return {};
+  std::string text = "entries:";
+  for (unsigned e = 0; e < kDentries; ++e) {
+    if ((block.used >> e & 1) == 0) continue;
+    if (!is_good_entry(block, e, nids)) return {};
+    text += fmt::format(" '{}' is {} {}", name_of(block, e),
+                        block.entries[e].directory != 0 ? "directory" : "file", block.entries[e].ino);
+  }
+  return text;
+}
+
 std::string F2fsTarget::describe_write(uint64_t address, std::span<const std::byte> bytes) const {
   const Layout& layout = core_.layout();
   if (bytes.size() < core_.config().block_size) return {};
@@ -271,7 +284,8 @@ std::string F2fsTarget::describe_write(uint64_t address, std::span<const std::by
     return text;
   }
   const auto node = read_from<Node>(bytes.data());
-  return node.magic == kNodeMagic ? describe_node(node) : std::string();
+  if (node.magic == kNodeMagic) return describe_node(node);
+  return describe_entries(read_from<DentryBlock>(bytes.data()), core_.config().nids);
 }
 
 }  // namespace

@@ -45,8 +45,28 @@ TEST(F2fsTest, ALongLifeOnASmallDiskDoesEverythingRare) {
   const Runs runs = run_many({.config = Config::small(), .cut_percent = 2}, 8, 1500);
   EXPECT_EQ(runs.first, "");
   const uint32_t all = kCleaned | kCheckpointWritten | kRolledForward | kRolledBack | kDiskFull |
-                       kDirectoryFull | kFileTooBig | kSegmentFreed | kNidsUsedUp;
+                       kDirectoryFull | kFileTooBig | kSegmentFreed | kNidsUsedUp | kCleanedInOp;
   EXPECT_EQ(runs.marks & all, all);
+}
+
+// Overwrites of many blocks on a disk with hardly a segment to spare: room is made between the blocks, and a
+// checkpoint that is written there holds a part of the op.
+TEST(F2fsTest, AWriteMakesRoomBetweenItsBlocks) {
+  Config config = Config::small();
+  config.user_blocks = 20;
+  const Runs runs = run_many({.config = config, .cut_percent = 5, .sync_percent = 5}, 100, 400);
+  EXPECT_EQ(runs.first, "");
+  EXPECT_NE(runs.marks & kCleanedInOp, 0u);
+}
+
+// When directories reach the logs is up to the system; the checkpoint alone makes them durable.
+TEST(F2fsTest, DirectoriesMayBeWrittenByEachOp) {
+  for (Config config : {Config{}, Config::small()}) {
+    config.eager_dirs = true;
+    const Runs runs = run_many({.config = config, .cut_percent = 10}, 200, 150);
+    EXPECT_EQ(runs.first, "");
+    EXPECT_NE(runs.marks & kRolledForward, 0u);
+  }
 }
 
 TEST(F2fsTest, APowerCutLeavesTheCheckpointAndWhatWasSynced) {
@@ -89,36 +109,44 @@ TEST(F2fsTest, FifoReuseIsFoundWhereSyncsAreRare) {
   EXPECT_GT(run_many(options, 400, 300).troubled, 0u);
 }
 
-// The thesis, 5.3.2: a segment that the checkpoint still needs is reused, the checkpoint under way is cut
-// off, and the root directory is gone.
+// Thesis 5.3.2, Figure 5.7: a directory, a file, its data, a checkpoint; then the directory is renamed, which
+// writes the root elsewhere, and the file is written again, to where the root was. The power goes before the
+// next checkpoint, and the last one leads to the old place of the root: all files and directories are lost.
 TEST(F2fsTest, ReuseBeforeTheCheckpointLosesTheRootDirectory) {
-  const auto survives = [](Reuse reuse) {
-    Config config = Config::small();
+  struct Outcome {
+    RepairReport found;
+    Tree tree;  // after repair and mount
+  };
+  const auto run = [](Reuse reuse) {
+    Config config;
     config.reuse = reuse;
+    config.eager_dirs = true;
     const auto target = make_target(config);
     MemDisk disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
     EXPECT_EQ(target->format(disk), 0);
     EXPECT_EQ(target->mount(disk), 0);
-    const auto apply = [&](const Op& op) { return target->apply(op).error; };
-    const uint32_t block = config.block_size;
-    EXPECT_EQ(apply(Op::of(OpKind::kMkdir, Path("/A"))), 0);
-    EXPECT_EQ(apply(Op::of(OpKind::kCreate, Path("/f"))), 0);
-    EXPECT_EQ(apply(Op::write(Path("/f"), 0, 6 * block)), 0);
-    EXPECT_EQ(apply(Op::of(OpKind::kSync)), 0);
-    disk.load(DiskState(disk.state().current));
-    // Every overwrite frees the segments of the one before it. What is cut off is the sync.
-    for (uint8_t i = 1; i < 12; ++i) EXPECT_EQ(apply(Op::write(Path("/f"), 0, 6 * block, i)), 0);
-    EXPECT_EQ(apply(Op::of(OpKind::kRename, Path("/A"), Path("/C"))), 0);
-    RepairReport report;
+    const uint32_t six = 6 * config.block_size;
+    for (const Op& op : {Op::of(OpKind::kMkdir, Path("/A")), Op::of(OpKind::kCreate, Path("/foo")),
+                         Op::write(Path("/foo"), 0, six), Op::of(OpKind::kSync),
+                         Op::of(OpKind::kRename, Path("/A"), Path("/C")), Op::write(Path("/foo"), 0, six, 1)})
+      EXPECT_EQ(target->apply(op).error, 0) << to_text(op);
     target->power_cut();
-    target->fsck(disk, FsckMode::kCheck, &report);
-    if (!report.clean() || target->mount(disk) != 0) return false;
+    Outcome out;
+    target->fsck(disk, FsckMode::kRepair, &out.found);
+    EXPECT_EQ(target->mount(disk), 0);
     const Walk walk = target->walk();
-    Stat stat;
-    return walk.error == 0 && walk.tree.stat("/A", &stat) == 0 && walk.tree.stat("/f", &stat) == 0;
+    EXPECT_EQ(walk.error, 0);
+    out.tree = walk.tree;
+    return out;
   };
-  EXPECT_TRUE(survives(Reuse::kCheckpoint));
-  EXPECT_FALSE(survives(Reuse::kLifo));
+  const Outcome right = run(Reuse::kCheckpoint), wrong = run(Reuse::kLifo);
+  Stat stat;
+  EXPECT_TRUE(right.found.clean());
+  EXPECT_EQ(right.tree.stat("/A", &stat), 0);
+  EXPECT_EQ(right.tree.stat("/foo", &stat), 0);
+  ASSERT_FALSE(wrong.found.clean());
+  EXPECT_EQ(wrong.found.problems[0].kind, kNoRoot);
+  EXPECT_TRUE(wrong.tree.children(kRootNode).empty()) << "nothing is left";
 }
 
 TEST(F2fsTest, ASnapshotHasTheSameFuture) {
@@ -295,6 +323,14 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
   disk.state().current.read(BlockAddress(root), bytes);
   EXPECT_EQ(target->describe_write(root, bytes),
             "inode 1 '' in 1: directory of 0 bytes, data 0 0, nodes 0 0");
+  // The first dentry block is the first of the hot data log.
+  ASSERT_EQ(target->mount(disk), 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kMkdir, Path("/d"))).error, 0);
+  ASSERT_EQ(target->apply(Op::of(OpKind::kSync)).error, 0);
+  const uint64_t entries = 6 + 38 + 60;
+  disk.state().current.read(BlockAddress(entries), bytes);
+  EXPECT_EQ(target->describe_write(entries, bytes), "entries: 'a' is file 2 'd' is directory 3");
 }
 
 }  // namespace

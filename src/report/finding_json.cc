@@ -128,6 +128,7 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"states", result.states},
             {"transitions", result.transitions},
             {"unexpanded", result.unexpanded},
+            {"left_out", result.left_out},
             {"visited_digest", fmt::format("{:016x}{:016x}", result.visited.hi, result.visited.lo)},
             {"merge_probability", result.merge_probability},
             {"memory_bytes", result.memory_bytes},

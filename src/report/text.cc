@@ -108,12 +108,18 @@ std::string order_text(const SearchOptions& options) {
 std::string coverage_text(const SearchOptions& options, const SearchResult& result) {
   const bool best_first =
       options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
-  if (result.exhausted) return "the state space is exhausted: a greater depth adds nothing";
+  const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
+  if (result.exhausted && !lossy) return "the state space is exhausted: a greater depth adds nothing";
   if (result.stopped != Stop::kNo) return stop_text(result.stopped) + ": what lies beyond was not looked at";
   if (options.order == SearchOrder::kWalk)
     return "random walks, which find and prove nothing: what they did not meet may be there";
   if (options.dedup == Dedup::kBitstate)
-    return "no new states were met, but some may have been taken for others";
+    return "no new states were met, but some may have been taken for others: to prove, use --dedup exact";
+  if (options.dedup == Dedup::kShape)
+    return fmt::format(
+        "of each shape one state was followed{}, and the others were not: to prove, use --dedup exact",
+        options.bounds.depth == SearchBounds::kNoDepth ? ""
+                                                       : fmt::format(", to depth {}", options.bounds.depth));
   if (best_first && result.unexpanded != 0)
     return fmt::format(
         "{} at the depth bound were not expanded, though some may have a shorter way: to prove, search by "
@@ -121,8 +127,17 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
         plural(result.unexpanded, "state"));
   if (options.bounds.depth == SearchBounds::kNoDepth)
     return "a bound of the target left something out: not all that is possible was looked at";
-  return fmt::format("every path of {} steps was walked; {} at that depth were not expanded",
-                     options.bounds.depth, plural(result.unexpanded, "state"));
+  return fmt::format("every path of {} steps was walked{}; {} at that depth were not expanded",
+                     options.bounds.depth, result.left_out == 0 ? "" : ", but not with every power cut",
+                     plural(result.unexpanded, "state"));
+}
+
+std::string left_out_text(const SearchResult& result) {
+  const bool more = result.left_out == UINT64_MAX;
+  return fmt::format(
+      "{}{}: where a power cut could leave very many, those were looked at in which few writes were lost or "
+      "few were kept",
+      more ? "more than " : "", plural(result.left_out, "crash state"));
 }
 
 std::string dedup_text(const SearchOptions& options, const SearchResult& result) {
@@ -175,10 +190,10 @@ std::string tell(const Finding& finding, const TextStyle& style) {
   std::string out =
       fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
                   kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
-  out +=
-      fmt::format("  {} {}: {}, {}, {}, {}\n\n", finding.setup.target, fmt::join(finding.setup.settings, " "),
-                  plural(story.steps.size(), "step"), plural(story.ops(), "op"),
-                  plural(story.crashes(), "power cut"), plural(story.writes.size(), "write"));
+  out += fmt::format("  {}{}{}: {}, {}, {}, {}\n\n", finding.setup.target,
+                     finding.setup.settings.empty() ? "" : " ", fmt::join(finding.setup.settings, " "),
+                     plural(story.steps.size(), "step"), plural(story.ops(), "op"),
+                     plural(story.crashes(), "power cut"), plural(story.writes.size(), "write"));
   for (size_t i = 0; i < story.steps.size(); ++i) tell_step(out, story, i, style);
   if (!story.writes.empty()) {
     out += "\n  The writes:\n";
@@ -197,8 +212,10 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   if (result.verdict == Verdict::kPass) verdict = green(style, "PASS");
   if (result.verdict == Verdict::kFail) verdict = red(style, "FAIL");
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
-  std::string out = fmt::format("{}: {} {}\n", verdict, setup.target, fmt::join(setup.settings, " "));
+  std::string out = fmt::format("{}: {}{}{}\n", verdict, setup.target, setup.settings.empty() ? "" : " ",
+                                fmt::join(setup.settings, " "));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
+  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(result));
   if (options.order != SearchOrder::kBreadthFirst)
     out += fmt::format("  order     {}\n", order_text(options));
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",

@@ -26,6 +26,7 @@ struct ProblemKind {
   const char* name;  // stable: "lost-block"
   Severity severity;
   const char* text;  // {0} .. {3} stand for the numbers
+  int block = -1;    // which of them is a block of the disk, whose fate a report then tells; -1: none
 };
 
 struct Problem {
