@@ -39,18 +39,21 @@ class Encoder {
  public:
   template <class T>
   void put(const T& value) {
-    const auto* from = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof value);
+    put_bytes(&value, sizeof value);
   }
   template <class T>
   void put_all(const std::vector<T>& values) {
     put(uint64_t{values.size()});
-    const auto* from = reinterpret_cast<const std::byte*>(values.data());
-    bytes_.insert(bytes_.end(), from, from + values.size() * sizeof(T));
+    put_bytes(values.data(), values.size() * sizeof(T));
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
+  void put_bytes(const void* from, size_t bytes) {
+    if (bytes == 0) return;
+    bytes_.resize(bytes_.size() + bytes);
+    std::memcpy(bytes_.data() + (bytes_.size() - bytes), from, bytes);
+  }
   std::vector<std::byte> bytes_;
 };
 
