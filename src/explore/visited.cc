@@ -75,13 +75,10 @@ void VisitedSet::move_regions(uint64_t first, uint64_t end, uint64_t old_lines, 
 }
 
 bool VisitedSet::grow(size_t limit, unsigned threads) {
-  // The larger a table is, the less it grows at a time: moving a small one often costs more than the room
-  // that stands empty in it, and with a large one it is the other way round.
-  const auto below = [this](unsigned bits) { return capacity() < uint64_t{1} << bits; };
-  const uint64_t wanted = below(22)   ? lines_ * 4
-                          : below(24) ? lines_ * 2
-                          : below(26) ? lines_ + lines_ / 2
-                                      : lines_ + lines_ / 4;
+  // Small tables double; the larger ones grow by less, so that less of them stands empty.
+  const uint64_t wanted = is_small()                         ? lines_ * 2
+                          : capacity() < (uint64_t{1} << 26) ? lines_ + lines_ / 2
+                                                             : lines_ + lines_ / 4;
   const uint64_t most = std::min(words_.size() / 8, limit / (with_depth_ ? 10 : 8)) / (kRegions * kLine);
   const uint64_t new_lines = std::min(wanted, most);
   if (new_lines <= lines_ + lines_ / 16) {

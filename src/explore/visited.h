@@ -10,7 +10,7 @@
 // they are touched. To grow, all workers must be outside (see Safepoint); regions then move, the last
 // one first, to their wider places in the same range: the new place of a region never covers an old
 // place that has not been moved yet. So no second table is needed, and the cost in memory is what the
-// table holds: 8 bytes over a load of up to seven eighths.
+// table holds: 8 bytes over a load of up to seven eighths (in small tables five).
 //
 // Depth. A depth-bounded depth-first search must visit a state again when it comes by a shorter way.
 // With `with_depth` a second array keeps the least depth at which each state was reached.
@@ -88,8 +88,9 @@ class VisitedSet {
   // Large sets are moved by `threads` threads.
   bool grow(size_t limit = std::numeric_limits<size_t>::max(), unsigned threads = 1);
 
-  // Whether it is time to grow, given the number of states inserted.
-  bool crowded(uint64_t states) const { return states * 8 > capacity() * 7 && !at_limit_; }
+  // Whether it is time to grow, given the number of states inserted. Room in a small table costs less than
+  // the probes that do not end in their first line.
+  bool crowded(uint64_t states) const { return states * 8 > capacity() * (is_small() ? 5 : 7) && !at_limit_; }
   bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
   // What the table occupies now. May be asked at any time.
@@ -118,6 +119,7 @@ class VisitedSet {
   std::atomic<uint16_t>& depth_slot(uint64_t i) const {
     return reinterpret_cast<std::atomic<uint16_t>*>(depths_.data())[i];
   }
+  bool is_small() const { return capacity() < uint64_t{1} << 24; }
   Seen find_or_insert(const Digest& d, size_t& index);
   void move_regions(uint64_t first, uint64_t end, uint64_t old_lines, uint64_t new_lines);
 
