@@ -1,4 +1,4 @@
-// The benches of the F2FS model as a program reads them. Times are whatever they are; names, signs and
+// The benches of whole file systems as a program reads them. Times are whatever they are; names, signs and
 // counts are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,8 +19,7 @@ json bench(const std::string& arguments) {
   return json::parse(answer.text, nullptr, false);
 }
 
-TEST(BenchTest, F2fsGivesItsNamesAndSharesBelowOne) {
-  const json out = bench("f2fs --quick --rounds 1 --depth 5");
+void expect_names_and_shares_below_one(const json& out) {
   for (const char* name :
        {"transitions_per_s_1", "transitions_per_s_2", "cost_in_copies", "model_share", "bytes_per_state",
         "depth13_hours", "depth13_memory_gb", "depth13_transitions", "copy_and_hash_16k_ns"}) {
@@ -41,6 +40,11 @@ TEST(BenchTest, F2fsGivesItsNamesAndSharesBelowOne) {
   EXPECT_EQ(out["by_depth"][2]["transitions"], out["transitions"]);
   EXPECT_LT(out["by_depth"][1]["transitions"], out["transitions"]);
   EXPECT_GT(out["depth13_transitions"].get<double>(), out["transitions"].get<double>());
+}
+
+TEST(BenchTest, ModelsGiveTheirNamesAndSharesBelowOne) {
+  expect_names_and_shares_below_one(bench("f2fs --quick --rounds 1 --depth 5"));
+  expect_names_and_shares_below_one(bench("journal --quick --rounds 1 --depth 4"));
 }
 
 json without_seconds(json out) {

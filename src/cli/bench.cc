@@ -83,16 +83,20 @@ void print_object(const nlohmann::ordered_json& object, int indent = 0) {
 struct Bench {
   const char* name;
   BenchResult (*run)(const BenchFlags&);
-  bool of_f2fs;  // takes --set and --depth
+  bool of_model;  // takes --set and --depth
 };
-constexpr Bench kBenches[] = {
-    {"spin", bench_spin, false}, {"share", bench_share, false}, {"optimisations", bench_optimisations, false},
-    {"f2fs", bench_f2fs, true},  {"shape", bench_shape, true},  {"isomorphism", bench_isomorphism, true}};
+constexpr Bench kBenches[] = {{"spin", bench_spin, false},
+                              {"share", bench_share, false},
+                              {"optimisations", bench_optimisations, false},
+                              {"f2fs", bench_f2fs, true},
+                              {"journal", bench_journal, true},
+                              {"shape", bench_shape, true},
+                              {"isomorphism", bench_isomorphism, true}};
 
 BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   const auto* bench =
       std::find_if(std::begin(kBenches), std::end(kBenches), [&](const Bench& b) { return name == b.name; });
-  if (!bench->of_f2fs && (!flags.settings.empty() || flags.depth != 0))
+  if (!bench->of_model && (!flags.settings.empty() || flags.depth != 0))
     return bad_input(fmt::format("bench {} takes neither --set nor --depth", name));
   if (flags.exact_depth != 0 && name != "shape")
     return bad_input(fmt::format("bench {} takes no --exact-depth", name));
@@ -173,19 +177,22 @@ void add_bench(CLI::App& app, int& exit) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("bench", "Measure speed and size, as ratios in one run");
-  sub->add_option("name", flags->name,
-                  "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs (cost of a "
-                  "search), shape (what dedup by shape misses) or isomorphism (what it saves)")
+  sub->add_option(
+         "name", flags->name,
+         "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
+         "a search), shape (what dedup by shape misses) or isomorphism (what it saves)")
       ->required()
-      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "shape", "isomorphism"}));
+      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "shape", "isomorphism"}));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
-  sub->add_option("--depth", flags->bench.depth, "f2fs, shape, isomorphism: steps from the start at most")
+  sub->add_option("--depth", flags->bench.depth,
+                  "f2fs, journal, shape, isomorphism: steps from the start at most")
       ->check(CLI::Range(1, 64));
   sub->add_option("--exact-depth", flags->bench.exact_depth, "shape: the same for exact dedup, if less")
       ->check(CLI::Range(1, 64));
-  sub->add_option("--set", flags->bench.settings,
-                  "f2fs, shape, isomorphism: an option of the target, as name=value; may be repeated")
+  sub->add_option(
+         "--set", flags->bench.settings,
+         "f2fs, journal, shape, isomorphism: an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
       ->check(CLI::Range(1, 99))

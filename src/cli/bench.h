@@ -12,7 +12,7 @@ namespace sisyfs::cli {
 struct BenchFlags {
   int rounds = 3;
   bool quick = false;  // smaller geometries and depths
-  // For those of the F2FS model; 0: as the bench has it.
+  // For those of one model; 0: as the bench has it.
   std::vector<std::string> settings;
   uint32_t depth = 0, exact_depth = 0;
 };
@@ -25,8 +25,9 @@ BenchResult bench_spin(const BenchFlags& flags);
 BenchResult bench_share(const BenchFlags& flags);
 // The effect of the thesis's two optimisations on the number of states (thesis Figure 4.17).
 BenchResult bench_optimisations(const BenchFlags& flags);
-// What a search of the F2FS model costs: speed, the model's own share, memory.
+// What a search of a model costs: speed, the model's own share, memory.
 BenchResult bench_f2fs(const BenchFlags& flags);
+BenchResult bench_journal(const BenchFlags& flags);
 // What dedup by shape saves and misses, by the number of last ops that count (thesis Figure 5.13).
 BenchResult bench_shape(const BenchFlags& flags);
 // States and paths without power cuts, by dedup (thesis Figure 5.11).

@@ -1,5 +1,5 @@
-// bench f2fs, shape and isomorphism: what a search of the F2FS model costs, and what its dedups save and
-// miss. docs/formats/bench.md says exactly what is counted.
+// bench f2fs and journal: what a search of these models costs. bench shape and isomorphism: what dedups save
+// and miss. docs/formats/bench.md says exactly what is counted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "judge/catalogue.h"
+#include "judge/costs.h"
 #include "models/f2fs_check.h"
-#include "models/f2fs_costs.h"
+#include "models/journal_check.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr uint32_t kFarDepth = 13;  // of the longest run in the thesis
 constexpr unsigned kThreads = 2;    // more are not asked for; the counts do not depend on it
 
 struct Run {
+  const char* target = "f2fs";
   Dedup dedup = Dedup::kShape;
   uint32_t shape_ops = kShapeOps;
   uint32_t depth = 0;
@@ -35,7 +37,7 @@ const char* name_of(Dedup dedup) {
 }
 
 Result<SearchResult> search(const char* bench, const std::vector<std::string>& settings, const Run& run) {
-  const Result<NamedCheck> named = registry().make("f2fs", settings);
+  const Result<NamedCheck> named = registry().make(run.target, settings);
   if (!named) return named.error();
   SearchOptions options;
   options.dedup = run.dedup;
@@ -63,23 +65,23 @@ double extrapolate(const std::array<double, 3>& counts, uint32_t depth, uint32_t
   return total;
 }
 
-// What bench f2fs measures anew in each round.
+// What bench f2fs and bench journal measure anew in each round.
 struct Rounds {
   std::vector<double> rate_1, rate_2, cpu_ns, copy_ns;
   std::vector<double> model, redone, ops, snapshots, recoveries, walks, trials;
 };
 
-Status add_round(Rounds& rounds, const std::vector<std::string>& settings, uint32_t depth,
+Status add_round(Rounds& rounds, const char* target, const std::vector<std::string>& settings, uint32_t depth,
                  SearchResult& two) {
   const auto rate = [](const SearchResult& r) { return static_cast<double>(r.transitions) / r.seconds; };
-  rounds.copy_ns.push_back(f2fs::copy_and_hash_ns(16 << 10));
+  rounds.copy_ns.push_back(copy_and_hash_ns(16 << 10));
   const std::clock_t began = std::clock();  // of all threads of this process
-  const Result<SearchResult> one = search("f2fs", settings, {.depth = depth, .threads = 1});
+  const Result<SearchResult> one = search(target, settings, {.target = target, .depth = depth, .threads = 1});
   if (!one) return one.error();
   rounds.cpu_ns.push_back(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC * 1e9 /
                           static_cast<double>(one->transitions));
   rounds.rate_1.push_back(rate(*one));
-  Result<SearchResult> other = search("f2fs", settings, {.depth = depth, .threads = 2});
+  Result<SearchResult> other = search(target, settings, {.target = target, .depth = depth, .threads = 2});
   if (!other) return other.error();
   two = *std::move(other);
   rounds.rate_2.push_back(rate(two));
@@ -88,11 +90,23 @@ Status add_round(Rounds& rounds, const std::vector<std::string>& settings, uint3
   return {};
 }
 
-Status add_costs(Rounds& rounds, const std::vector<std::string>& settings, uint32_t depth) {
-  const Result<Options> options = Options::parse(f2fs::option_specs(), settings);
+// A model that can be measured: what it is called, and its setup for the options.
+struct Measured {
+  const char* target;
+  std::vector<OptionSpec> (*options)();
+  Result<DiskSetup> (*setup)(const Options&);
+  uint32_t depth, quick_depth;  // of the search, and of the search whose calls are timed
+  uint32_t timed_depth, quick_timed_depth;
+};
+
+Status add_costs(Rounds& rounds, const Measured& model, const std::vector<std::string>& settings,
+                 uint32_t depth) {
+  const Result<Options> options = Options::parse(model.options(), settings);
   if (!options) return options.error();
-  fmt::print(stderr, "bench f2fs: depth {}, the calls of the model timed\n", depth);
-  const Result<f2fs::Costs> costs = f2fs::measure_costs(*options, kShapeOps, depth);
+  Result<DiskSetup> setup = model.setup(*options);
+  if (!setup) return setup.error();
+  fmt::print(stderr, "bench {}: depth {}, the calls of the model timed\n", model.target, depth);
+  const Result<Costs> costs = measure_costs(*std::move(setup), kShapeOps, depth);
   if (!costs) return costs.error();
   rounds.model.push_back(costs->share(costs->model()));
   rounds.redone.push_back(costs->share(costs->redone));
@@ -140,23 +154,24 @@ double reduction(uint64_t less, uint64_t all) {
   return 100 * (1 - static_cast<double>(less) / static_cast<double>(all));
 }
 
-}  // namespace
-
-BenchResult bench_f2fs(const BenchFlags& flags) {
-  const uint32_t depth = flags.depth != 0 ? flags.depth : flags.quick ? 7 : 10;
-  if (depth < 4) return bad_input("bench f2fs needs --depth 4 or more, to see how the numbers grow");
-  const uint32_t sample_depth = std::min(depth, flags.quick ? 6u : 8u);
+BenchResult bench_model(const Measured& model, const BenchFlags& flags) {
+  const uint32_t depth = flags.depth != 0 ? flags.depth : flags.quick ? model.quick_depth : model.depth;
+  if (depth < 4)
+    return bad_input(
+        fmt::format("bench {} needs --depth 4 or more, to see how the numbers grow", model.target));
+  const uint32_t timed_depth = std::min(depth, flags.quick ? model.quick_timed_depth : model.timed_depth);
   Rounds rounds;
   SearchResult two;
   for (int round = 0; round < flags.rounds; ++round) {
-    if (Status s = add_round(rounds, flags.settings, depth, two); !s) return s.error();
-    if (Status s = add_costs(rounds, flags.settings, sample_depth); !s) return s.error();
+    if (Status s = add_round(rounds, model.target, flags.settings, depth, two); !s) return s.error();
+    if (Status s = add_costs(rounds, model, flags.settings, timed_depth); !s) return s.error();
   }
   std::array<double, 3> states{}, transitions{};
   Json by_depth = Json::array();
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t at = depth - 2 + i;
-    const Result<SearchResult> r = at == depth ? two : search("f2fs", flags.settings, {.depth = at});
+    const Result<SearchResult> r =
+        at == depth ? two : search(model.target, flags.settings, {.target = model.target, .depth = at});
     if (!r) return r.error();
     states[i] = static_cast<double>(r->states);
     transitions[i] = static_cast<double>(r->transitions);
@@ -164,7 +179,7 @@ BenchResult bench_f2fs(const BenchFlags& flags) {
   }
   const double bytes_per_state = static_cast<double>(two.memory_bytes) / states[2];
   const double far = extrapolate(transitions, depth, kFarDepth);
-  Json out{{"bench", "f2fs"},
+  Json out{{"bench", model.target},
            {"depth", depth},
            {"states", two.states},
            {"transitions", two.transitions},
@@ -180,7 +195,7 @@ BenchResult bench_f2fs(const BenchFlags& flags) {
            {"walks_share", median(rounds.walks)},
            {"usability_share", median(rounds.trials)},
            {"redone_share", median(rounds.redone)},
-           {"share_depth", sample_depth},
+           {"share_depth", timed_depth},
            {"bytes_per_state", bytes_per_state},
            {"by_depth", by_depth},
            {"depth13_transitions", far},
@@ -188,6 +203,16 @@ BenchResult bench_f2fs(const BenchFlags& flags) {
            {"depth13_memory_gb", extrapolate(states, depth, kFarDepth) * bytes_per_state / 1e9},
            {"rounds", flags.rounds}};
   return out;
+}
+
+}  // namespace
+
+BenchResult bench_f2fs(const BenchFlags& flags) {
+  return bench_model({"f2fs", f2fs::option_specs, f2fs::setup_of, 10, 7, 8, 6}, flags);
+}
+
+BenchResult bench_journal(const BenchFlags& flags) {
+  return bench_model({"journal", journal::option_specs, journal::setup_of, 8, 6, 7, 5}, flags);
 }
 
 BenchResult bench_shape(const BenchFlags& flags) {

@@ -1,18 +1,18 @@
-// What the F2FS model costs by itself in a search, for the bench.
+// What a target costs by itself in a search, for the bench.
 //
 // A search on one thread whose target times its own calls: the work is that of the real search, with all
 // that its tables save, and not a mix that somebody thought of.
 //
-//   Result<Costs> costs = measure_costs(options, 3, 7);
+//   Result<Costs> costs = measure_costs(setup, 3, 7);
 //   double share = costs->share(costs->model());
 #pragma once
 
 #include <cstdint>
 
 #include "base/result.h"
-#include "target/options.h"
+#include "judge/disk_setup.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs {
 
 // Ticks of one clock, without those that the timing itself took.
 struct Costs {
@@ -32,10 +32,10 @@ struct Costs {
   double share(double part) const { return part / run; }
 };
 
-// Searches by shape with `shape_ops`, to the depth. Bad input where the options do not go together.
-Result<Costs> measure_costs(const Options& options, uint32_t shape_ops, uint32_t depth);
+// Searches by shape with `shape_ops`, to the depth. Bad input where the setup does not fit its target.
+Result<Costs> measure_costs(DiskSetup setup, uint32_t shape_ops, uint32_t depth);
 
 // Nanoseconds to copy and hash (XXH3, 128 bits) so many bytes that lie in the cache: the median of many.
 double copy_and_hash_ns(size_t bytes);
 
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs

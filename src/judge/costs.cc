@@ -1,4 +1,4 @@
-#include "models/f2fs_costs.h"
+#include "judge/costs.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "judge/disk_system.h"
-#include "models/f2fs_check.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs {
 namespace {
 
 // Ticks: cheap, and each compared only with others of the same run.
@@ -161,14 +160,12 @@ TimerCost timer_cost() {
 
 }  // namespace
 
-Result<Costs> measure_costs(const Options& options, uint32_t shape_ops, uint32_t depth) {
-  Result<DiskSetup> setup = setup_of(options);
-  if (!setup) return setup.error();
+Result<Costs> measure_costs(DiskSetup setup, uint32_t shape_ops, uint32_t depth) {
   Ledger ledger;
-  setup->make_target = [make = setup->make_target, &ledger] {
+  setup.make_target = [make = setup.make_target, &ledger] {
     return std::make_unique<TimedTarget>(make(), ledger);
   };
-  const Result<DiskSystem> system = DiskSystem::make(*std::move(setup));
+  const Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
   SearchOptions search;
   search.bounds.depth = depth;
@@ -212,4 +209,4 @@ double copy_and_hash_ns(size_t bytes) {
   return samples[500];
 }
 
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs
