@@ -14,7 +14,7 @@ log=$build/setup.log
 
 # The package that provides each thing, and the thing: a command, or a header when it has a dot.
 packages_to_build='cmake:cmake ninja-build:ninja g++:c++ libcli11-dev:CLI/CLI.hpp libfmt-dev:fmt/core.h
-  nlohmann-json3-dev:nlohmann/json.hpp libxxhash-dev:xxhash.h'
+  nlohmann-json3-dev:nlohmann/json.hpp libxxhash-dev:xxhash.h libtomlplusplus-dev:toml++/toml.h'
 packages_to_test='libgtest-dev:gtest/gtest.h libgmock-dev:gmock/gmock.h spin:spin clang-format:clang-format
   clang-tidy:clang-tidy'
 
@@ -54,7 +54,7 @@ built_here() { # preset
 up_to_date() {
   stamp=$build/release/.door-stamp
   [ -x "$build/release/sisyfs" ] && [ -e "$stamp" ] && built_here release || return 1
-  changed=$(find "$root/CMakeLists.txt" "$root/CMakePresets.json" "$root/src" "$root/include" \
+  changed=$(find "$root/CMakeLists.txt" "$root/CMakePresets.json" "$root/src" "$root/include" "$root/museum" \
     -newer "$stamp" ! -name '*_test.cc' -print -quit 2>/dev/null)
   [ -z "$changed" ]
 }

@@ -22,6 +22,8 @@ enum class Bug {
   kReadOnly,   // is read-only after a mount
   kStray,      // deletes by a look beyond the disk
   kNeverFull,  // answers ENOSPC and has made the file all the same
+  kCount,      // an append answers with one byte too few
+  kBytes,      // a read gives other bytes than there are
 };
 
 // A disk that takes no flush.
@@ -87,6 +89,8 @@ class Faulty : public Target {
     }
     OpResult result = inner_->apply(op);
     if (bug_ == Bug::kErrno && result.error == ENOENT) result.error = EPERM;
+    if (bug_ == Bug::kCount && running_ && op.kind == OpKind::kAppend && result.error == 0) --result.value;
+    if (bug_ == Bug::kBytes && running_ && op.kind == OpKind::kRead && result.error == 0) ++result.data.lo;
     if (bug_ == Bug::kNeverFull && op.kind == OpKind::kCreate && result.error == 0) result.error = ENOSPC;
     return result;
   }
@@ -178,6 +182,8 @@ TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
 
 INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
                          testing::Values(Planted{Bug::kErrno, false, FindingKind::kWrongErrno},
+                                         Planted{Bug::kCount, false, FindingKind::kWrongErrno},
+                                         Planted{Bug::kBytes, false, FindingKind::kWrongErrno},
                                          Planted{Bug::kEffect, false, FindingKind::kWrongEffect},
                                          Planted{Bug::kNeverFull, false, FindingKind::kWrongEffect},
                                          Planted{Bug::kMount, false, FindingKind::kNotMountable},

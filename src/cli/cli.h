@@ -81,6 +81,7 @@ void add_resume(CLI::App& app, int& exit);
 void add_replay(CLI::App& app, int& exit);
 void add_targets(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);
+void add_museum(CLI::App& app, int& exit);
 void add_bench(CLI::App& app, int& exit);
 
 }  // namespace sisyfs::cli

@@ -1,36 +1,15 @@
 // sisyfs demo: the main job on a small target, from a mistake to its fix.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
-#include <cstring>
 #include <optional>
 
 #include "cli/cli.h"
 #include "cli/run.h"
+#include "cli/run_self.h"
 #include "report/token.h"
-
-extern char** environ;
 
 namespace sisyfs::cli {
 namespace {
-
-// Runs this program again with other arguments. Its exit code, or an error.
-Result<int> run_self(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  std::fflush(nullptr);
-  if (const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, argv.data(), environ);
-      error != 0)
-    return system_error(fmt::format("cannot start the replay: {}", std::strerror(error)));
-  int status = 0;
-  if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
-    return system_error("the replay did not end by itself");
-  return WEXITSTATUS(status);
-}
 
 void headline(const std::string& text) { fmt::print("\n== {}\n\n", text); }
 
@@ -71,7 +50,7 @@ int show(const Exhibit& exhibit, bool to_the_end) {
 
   const std::string token = make_token({finding.kind, finding.setup, finding.trace});
   headline("The same, again, in a fresh process: sisyfs replay " + token);
-  const Result<int> replayed = run_self({"sisyfs", "replay", "--quiet", token});
+  const Result<int> replayed = run_self({"sisyfs", "replay", "--quiet", token}, SelfOutput::kShown);
   if (!replayed) return fail(replayed.error());
   if (*replayed != kFound) return fail(system_error("the finding did not happen again"));
 

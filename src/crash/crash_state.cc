@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/mutant.h"
 
 namespace sisyfs {
 
@@ -30,7 +31,7 @@ void CrashState::set_top(uint32_t place, uint32_t slot) {
   const auto contributed = [&](uint32_t s) {
     return s == Epoch::kNone ? at.durable_contribution : epoch_->slots()[s].contribution;
   };
-  digest_ += contributed(slot) - contributed(top_[place]);
+  if (!mutant(Mutant::kStaleCrashDigest)) digest_ += contributed(slot) - contributed(top_[place]);
   top_[place] = slot;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 namespace sisyfs {
 
 CrashStates::CrashStates(const Epoch& epoch, const EnumerationBound& bound) : state_(epoch) {
@@ -71,7 +72,7 @@ void CrashStates::set_digit(size_t chain, uint32_t digit) {
 }
 
 bool CrashStates::turn_odometer() {
-  for (size_t c = digits_.size(); c-- > 0;) {
+  for (size_t c = digits_.size() - (mutant(Mutant::kLastChainSafe) && !digits_.empty() ? 1 : 0); c-- > 0;) {
     if (digits_[c] < state_.epoch().chains()[c].length) {
       set_digit(c, digits_[c] + 1);
       return true;

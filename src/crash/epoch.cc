@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/mutant.h"
 
 namespace sisyfs {
 
@@ -38,7 +39,7 @@ void Epoch::add(const Event& event) {
 
 void Epoch::begin_piece(BlockAddress address) {
   uint32_t chain = 0;
-  if (!model_.keeps_order()) {
+  if (!model_.keeps_order() && !mutant(Mutant::kNeverReorder)) {
     chain =
         model_.writes_are_tied() ? static_cast<uint32_t>(chains_.size()) : unit_index_.add(unit_of(address));
   }
@@ -88,7 +89,7 @@ void Epoch::settle() {
 void Epoch::settle_last_write() {
   SISYFS_ASSERT(!writes_.empty(), "a write was added");
   const uint32_t last = static_cast<uint32_t>(writes_.size() - 1);
-  if (model_.keeps_order() || last == 0) return settle();
+  if (model_.keeps_order() || last == 0 || mutant(Mutant::kFuaSettlesAll)) return settle();
 
   // The units (blocks, when writes are tied) of the last write are settled at their newest version.
   DenseIndex settled;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/mutant.h"
 
 namespace sisyfs {
 
@@ -76,6 +77,7 @@ bool Looks::step(const Event& event) {
     }
     case EventKind::kFlush: {
       // Under write-through a flush settles nothing that was not settled by itself.
+      if (mutant(Mutant::kSkipBeforeFlush)) news_ = false;
       const bool stop = !writes_through() && look(LookReason::kBeforeFlush, Then::kSettle);
       at_++;
       return stop;
@@ -94,7 +96,8 @@ bool Looks::step_mark(const Event& event) {
       at_++;
       return false;
     case MarkKind::kOpEnd: {
-      const bool stop = look(LookReason::kOpEnd, settle_through);
+      const Then then = mutant(Mutant::kOpEndSettles) ? Then::kSettle : settle_through;
+      const bool stop = look(LookReason::kOpEnd, then);
       at_++;
       return stop;
     }
@@ -104,7 +107,7 @@ bool Looks::step_mark(const Event& event) {
       }
       promise_told_ = false;
       promises_++;
-      news_ = at_ >= judged_;
+      news_ = at_ >= judged_ && !mutant(Mutant::kSkipAfterPromise);
       const bool stop = look(LookReason::kAfterPromise, Then::kNothing);
       at_++;
       return stop;

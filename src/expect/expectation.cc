@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "expect/fsync.h"
 #include "expect/ordered.h"
 #include "tree/tree_text.h"
@@ -78,6 +79,7 @@ void Expectation::advance(Tree next) {
 
 void Expectation::promise_all() {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
+  if (mutant(Mutant::kForgetSync)) return;
   older_ = Shared<Window>();
 }
 
@@ -93,7 +95,7 @@ void Expectation::promise_data(std::string_view path) {
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
   if (stat.type == FileType::kDirectory) return promise_dir(path);
-  promise(path, PromiseKind::kData);
+  promise(path, mutant(Mutant::kStrictFdatasync) ? PromiseKind::kContent : PromiseKind::kData);
 }
 
 void Expectation::promise_dir(std::string_view path) {
@@ -106,7 +108,7 @@ void Expectation::promise(std::string_view path, PromiseKind kind) {
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
   // All of the window's first tree is promised anyway.
-  if (contract_ != Contract::kFsync || !older_) return;
+  if (contract_ != Contract::kFsync || !older_ || mutant(Mutant::kForgetFsync)) return;
   Window& window = older_.edit();
   const Promise made{window.trees.size(), now_.birth(stat.node), kind};
   // A later promise covers an earlier one of its kind, and one of content that of data. Not so two of
@@ -123,7 +125,7 @@ void Expectation::promise(std::string_view path, PromiseKind kind) {
   });
   window.sum += promise_term(made, now_);
   window.promises.push_back(made);
-  window.floor = window.trees.size();
+  window.floor = mutant(Mutant::kAcceptAncestors) ? 0 : window.trees.size();
 }
 
 History Expectation::history() const {
@@ -137,7 +139,8 @@ History Expectation::history() const {
 
 bool Expectation::crash_allowed(const Tree& recovered) const {
   if (contract_ == Contract::kStructure) return true;
-  if (recovered == now_ || (in_op_ && recovered == after_)) return true;
+  const bool half_done = in_op_ && recovered == after_ && !mutant(Mutant::kRefuseHalfDone);
+  if (recovered == now_ || half_done) return true;
   const std::span<const Tree> trees = older().subspan(older_ ? std::min(older_->floor, older().size()) : 0);
   if (std::find(trees.begin(), trees.end(), recovered) != trees.end()) return true;
   if (contract_ == Contract::kOrdered) return ordered_allows(history(), rules_, recovered, nullptr);
@@ -183,7 +186,7 @@ void Expectation::collapse(Tree recovered) {
 
 Digest Expectation::digest() const {
   Digest sum = term(kNow, now_) + Digest{0, static_cast<uint64_t>(contract_)};
-  if (older_) sum += older_->sum;
+  if (older_ && !mutant(Mutant::kDigestWithoutWindow)) sum += older_->sum;
   if (in_op_) sum += term(kAfter, after_);
   // Handles do not survive a power cut, but decide what may come next.
   if (now_.open_count() != 0) sum += digest_at(kOpenNow, now_.open_digest());

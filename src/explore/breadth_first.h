@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "base/mutant.h"
 #include "explore/batch.h"
 #include "explore/frontier.h"
 #include "explore/rendezvous.h"
@@ -36,7 +37,7 @@ class BreadthFirst {
   // The body of each worker's thread.
   void work(unsigned worker) {
     Chunk<State>* out = nullptr;
-    const uint32_t bound = team_.options().bounds.depth;
+    const uint32_t bound = team_.options().bounds.depth - (mutant(Mutant::kBoundIsOneLess) ? 1 : 0);
     bool last_layer = bound == 0;
     BatchSink sink(system_, seen_, team_, [&](State& state, Tally&) {
       if (last_layer) return;
@@ -72,6 +73,7 @@ class BreadthFirst {
   void conclude(SearchResult& result) const {
     for (const Tally& tally : tallies_) tally.merge_into(result);
     result.exhausted = !team_.stopping() && result.unexpanded == 0 && ended_;
+    if (mutant(Mutant::kInterruptedIsComplete)) result.exhausted = result.unexpanded == 0;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <bit>
 #include <tuple>
 
+#include "base/mutant.h"
 namespace sisyfs {
 
 void FirstMet::note(uint32_t kinds, uint32_t depth, uint32_t parent, Choice choice) {
@@ -11,7 +12,8 @@ void FirstMet::note(uint32_t kinds, uint32_t depth, uint32_t parent, Choice choi
     const int kind = std::countr_zero(left);
     Met& met = met_[static_cast<size_t>(kind)];
     const bool known = (known_ >> kind & 1) != 0;
-    if (known && std::tie(met.depth, met.parent) <= std::tie(depth, parent)) continue;
+    const bool later = std::tie(met.depth, met.parent) <= std::tie(depth, parent);
+    if (known && later && !mutant(Mutant::kLastWayFound)) continue;
     met = {depth, parent, choice};
     known_ |= uint32_t{1} << kind;
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/mutant.h"
 #include "judge/usable.h"
 
 namespace sisyfs {
@@ -144,7 +145,9 @@ void DiskRig::run(uint32_t number) {
       result_.error == ENOSPC && expected_.error == 0 && traits_.limited_space && needs_space(op.kind);
   if (no_space) outcome_.marks |= kNoSpace;
   if (expected_.error != 0) outcome_.marks |= kRefused;
-  if (!no_space && result_ != expected_) outcome_.findings |= bit(FindingKind::kWrongErrno);
+  const bool same =
+      mutant(Mutant::kCompareErrnoOnly) ? result_.error == expected_.error : result_ == expected_;
+  if (!no_space && !same) outcome_.findings |= bit(FindingKind::kWrongErrno);
 
   // A power cut during an op that fails must leave what was there, one during an op that succeeds may leave
   // what it leads to as well.
@@ -289,8 +292,8 @@ void DiskRig::put_end(DiskSystemState& to) const {
 
 // Where ops on the whole system are limited, how many there were decides what may follow.
 Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const {
-  Digest print =
-      digest_at(1, memory.digest()) + digest_at(2, disk) + digest_at(3, state.expectation.digest());
+  Digest print = digest_at(2, disk) + digest_at(3, state.expectation.digest());
+  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, memory.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.kept) print += digest_at(5, state.kept->digest());
   return print;
@@ -327,7 +330,8 @@ uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
   target_->fsck(disk_, FsckMode::kRepair, &report_);
   for (const Problem& problem : report_.problems) {
     if (problem.repaired) *marks |= kFsckRepaired;
-    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable;
+    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
+                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
     if (!harmless || setup_.report_repaired) findings |= finding_of(problem);
   }
   report_again_.clear();
@@ -372,7 +376,7 @@ void DiskRig::recover(const Image& image, Recovery& out, RecoveryNotes* notes) {
   if (!out.alive) return;
   out.memory = target_->save();
   out.log = disk_.state().log;
-  if (out.findings != 0 || !setup_.usability) return;
+  if (out.findings != 0 || !setup_.usability || mutant(Mutant::kNeverUsed)) return;
   std::string* why = notes == nullptr ? nullptr : &notes->unusable;
   if (!is_usable(*target_, disk_, bounds_, out.tree, why)) out.findings |= bit(FindingKind::kNotUsable);
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/mutant.h"
 namespace sisyfs {
 namespace {
 
@@ -38,7 +39,7 @@ std::string choices_text(const Trace& trace) {
     while (i + run < trace.size() && trace[i + run] == trace[i]) ++run;
     if (!text.empty()) text += '.';
     text += fmt::format("{}", static_cast<uint32_t>(trace[i]));
-    if (run > 1) text += fmt::format("x{}", run);
+    if (run > 1 && !mutant(Mutant::kRunsAreOne)) text += fmt::format("x{}", run);
     i += run;
   }
   return text;
@@ -82,7 +83,7 @@ Result<Replay> parse_token(std::string_view token) {
     return bad_input(fmt::format(
         "the token has {} of 6 parts: it was cut off or changed; copy the whole word", parts.size()));
   const std::string_view body = token.substr(0, token.size() - parts[5].size() - 1);
-  if (checksum(body) != parts[5])
+  if (checksum(body) != parts[5] && !mutant(Mutant::kTrustToken))
     return bad_input("the token's checksum does not fit: it was cut off or changed; copy the whole word");
   const auto kind = find_kind(parts[3]);
   if (!kind)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/mutant.h"
 namespace sisyfs {
 namespace {
 
@@ -105,6 +106,7 @@ void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* ou
   const Path target = kind == OpKind::kSymlink ? Path(bounds_.names.front()) : Path();
   for (const Place& directory : places_) {
     if (directory.type != FileType::kDirectory) continue;
+    if (mutant(Mutant::kOnlyInRoot) && directory.depth != 0) continue;
     each_new_path(tree, directory, [&](const Path& path) { out->push_back({Op::of(kind, path, target)}); });
   }
 }
@@ -143,6 +145,7 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
         if (r == s || is_held(tree, replaced) || (replaced.type == FileType::kDirectory) != directory)
           continue;
         if (directory && !tree.children(replaced.node).empty()) continue;
+        if (mutant(Mutant::kNoReplacingRename)) continue;
         out->push_back({Op::of(OpKind::kRename, source.path, replaced.path)});
       }
     }
@@ -171,7 +174,7 @@ static Op next_version(Op op, const FileData& data, uint32_t versions) {
     op.version = static_cast<uint8_t>(version);
     fill_data(op, op.offset, {&then, 1});
     if (now != then) continue;
-    op.version = static_cast<uint8_t>((version + 1) % versions);
+    op.version = static_cast<uint8_t>((version + (mutant(Mutant::kSameVersionAgain) ? 0 : 1)) % versions);
     return op;
   }
   op.version = 0;
@@ -183,7 +186,7 @@ void Workload::each_write(const Path& path, const FileData& data, Use use) const
   const uint64_t limit = bounds_.max_file_size;
   auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
   for (uint64_t offset : bounds_.write_offsets) {
-    if (!has(OpKind::kWrite)) break;
+    if (!has(OpKind::kWrite) || mutant(Mutant::kAppendOnly)) break;
     if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
     for (uint32_t size : bounds_.write_sizes) {
       if (fits(offset, size)) use(Op::write(path, offset, size));

@@ -1,0 +1,40 @@
+#include "base/mutant.h"
+
+#ifdef SISYFS_MUTANTS
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace sisyfs {
+namespace {
+
+// In the order of Mutant, from 1 on.
+constexpr std::array<std::string_view, 32> kNames = {
+    "ForgetSync",          "ForgetFsync",        "AcceptAncestors",   "RefuseHalfDone",
+    "IgnoreData",          "IgnoreSizes",        "IgnoreMissing",     "StrictFdatasync",
+    "DigestWithoutWindow", "LastChainSafe",      "NeverReorder",      "SkipAfterPromise",
+    "SkipBeforeFlush",     "OpEndSettles",       "FuaSettlesAll",     "StaleCrashDigest",
+    "ShortTags",           "GrowLosesStates",    "BoundIsOneLess",    "InterruptedIsComplete",
+    "LastWayFound",        "PrintWithoutMemory", "NeverUsed",         "CompareErrnoOnly",
+    "ForgiveRepaired",     "ReadsByPlace",       "NoReplacingRename", "OnlyInRoot",
+    "SameVersionAgain",    "AppendOnly",         "RunsAreOne",        "TrustToken",
+};
+static_assert(kNames.size() == static_cast<size_t>(Mutant::kTrustToken), "each mutant has a name");
+
+}  // namespace
+
+// Asked on hot paths, so the answer is kept. A name that is none gives no mutant; a test notices that.
+Mutant chosen_mutant() {
+  static const Mutant chosen = [] {
+    const char* const said = std::getenv("SISYFS_MUTANT");
+    for (size_t i = 0; said != nullptr && i < kNames.size(); ++i)
+      if (kNames[i] == said) return static_cast<Mutant>(i + 1);
+    return Mutant::kNone;
+  }();
+  return chosen;
+}
+
+}  // namespace sisyfs
+
+#endif

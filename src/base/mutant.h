@@ -1,0 +1,64 @@
+// Mutants: deliberate faults of the checker itself, to see that its tests would notice.
+//
+// In every normal build mutant() is a constant false and costs nothing. A build with -DSISYFS_MUTANTS=ON
+// asks the environment once (SISYFS_MUTANT=name), so that one test program holds them all; `./test mutants`
+// runs each against the tests that should kill it (tests/mutants.list).
+//
+//   if (mutant(Mutant::kForgetSync)) return;
+#pragma once
+
+#include <cstdint>
+
+namespace sisyfs {
+
+enum class Mutant : uint8_t {
+  kNone,
+  // expect: what is right
+  kForgetSync,           // sync promises nothing
+  kForgetFsync,          // fsync promises nothing
+  kAcceptAncestors,      // a whole tree of before the last promise is accepted
+  kRefuseHalfDone,       // what the op in flight leads to is not allowed
+  kIgnoreData,           // ordered: data is not compared
+  kIgnoreSizes,          // ordered: sizes are not compared
+  kIgnoreMissing,        // fsync: what was promised may be gone
+  kStrictFdatasync,      // fdatasync promises all that fsync does
+  kDigestWithoutWindow,  // the digest of an expectation knows only the tree now
+  // crash: what a power cut may leave
+  kLastChainSafe,     // the last chain of writes never loses anything
+  kNeverReorder,      // writes are kept in order, whatever the device does
+  kSkipAfterPromise,  // no look right after a promise
+  kSkipBeforeFlush,   // no look before a flush
+  kOpEndSettles,      // what is pending at the end of an op is durable
+  kFuaSettlesAll,     // a write through the cache takes all others along
+  kStaleCrashDigest,  // crash states with different blocks have one digest
+  // explore: what was seen before
+  kShortTags,              // fingerprints are cut to 16 bits in the table
+  kGrowLosesStates,        // the table forgets some states when it grows
+  kBoundIsOneLess,         // the depth bound is one too small
+  kInterruptedIsComplete,  // a search that was stopped says that it was through
+  kLastWayFound,           // the way to a finding is the last that was met
+  // judge: what is a finding
+  kPrintWithoutMemory,  // states with the same disk are one, whatever is in memory
+  kNeverUsed,           // what was recovered is not used
+  kCompareErrnoOnly,    // answers are compared by their errno
+  kForgiveRepaired,     // what the check could repair is no finding
+  kReadsByPlace,        // a recovery is known again by the blocks that it read, not by their content
+  // workload: what is tried
+  kNoReplacingRename,  // a rename never replaces anything
+  kOnlyInRoot,         // nothing is created below the root
+  kSameVersionAgain,   // an overwrite writes what is there
+  kAppendOnly,         // the writes at an offset are left out
+  // report: how it is told again
+  kRunsAreOne,  // a token has the choice of a run once
+  kTrustToken,  // the checksum of a token is not looked at
+};
+
+#ifdef SISYFS_MUTANTS
+// The mutant of this process, by the environment. Names are those above without the k.
+Mutant chosen_mutant();
+inline bool mutant(Mutant which) { return chosen_mutant() == which; }
+#else
+constexpr bool mutant(Mutant) { return false; }
+#endif
+
+}  // namespace sisyfs

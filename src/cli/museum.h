@@ -1,0 +1,59 @@
+// One round through the museum: each exhibit is searched, replayed in a fresh process, and compared with what
+// the catalogue says; then the same target without the mistake must be clean to the same depth. A guide keeps
+// what it has already seen, so that exhibits which share a twin search it once.
+//
+//   MuseumGuide guide({.threads = 2, .progress = "auto"});
+//   Result<Shown> shown = guide.show(exhibit);
+//   if (shown && shown->fit == Fit::kDiffers) fmt::print("{}\n", shown->why);
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "cli/exhibits.h"
+#include "judge/registry.h"
+
+namespace sisyfs::cli {
+
+// How what happened compares with what the catalogue says.
+enum class Fit : uint8_t {
+  kAsExpected,
+  kWaits,    // not tried: it needs what the checker cannot do yet
+  kStopped,  // Ctrl-C or a bound on memory came first
+  kDiffers,
+};
+
+// What came of one exhibit or model.
+struct Shown {
+  Fit fit = Fit::kAsExpected;
+  std::string why;        // what differs, or for what it waits
+  SearchResult search;    // of the exhibit, or of the model
+  uint32_t found_at = 0;  // depth of the shallowest finding; 0 for none
+  std::string token;      // replays it
+  bool replayed = false;  // and did, in a fresh process
+  SearchResult twin;      // the same target without the mistake
+  bool twin_ran = false;
+};
+
+class MuseumGuide {
+ public:
+  // `options` has threads, bounds on memory and the interrupt; `progress` is what --progress says.
+  MuseumGuide(SearchOptions options, std::string progress);
+
+  // An error is a problem of the harness; all else is told by what is shown.
+  Result<Shown> show(const Exhibit& exhibit);
+  Result<Shown> show(const RightModel& model, bool long_run);
+
+ private:
+  Result<SearchResult> search(const NamedCheck& named, const SearchOptions& options) const;
+  // The search and its findings, told and replayed.
+  Status find(const Exhibit& exhibit, Shown& shown) const;
+  Status compare_twin(const Exhibit& exhibit, Shown& shown);
+
+  SearchOptions options_;
+  std::string progress_;
+  std::map<std::string, SearchResult> twins_;
+};
+
+}  // namespace sisyfs::cli
