@@ -68,7 +68,7 @@ void Fsck::check() {
   maps_changed_ = false;
   load_inodes();
   if (failed_ != 0) return;
-  for (Ino ino = 1; ino < config_.inodes; ++ino) {
+  for (Ino ino = 1; ino < static_cast<Ino>(config_.inodes); ++ino) {
     if (inodes_[ino].type == Type::kFree) continue;
     if (is_good(inodes_[ino])) {
       claim_blocks(ino);
@@ -253,7 +253,7 @@ void Fsck::empty_directory(Ino directory) {
 // --- passes 3 to 5 ---
 
 void Fsck::check_connected() {
-  for (Ino ino = 2; ino < config_.inodes; ++ino) {
+  for (Ino ino = 2; ino < static_cast<Ino>(config_.inodes); ++ino) {
     const bool orphan = (memory_.orphans & only(ino)) != 0;
     const bool there = inodes_[ino].type != Type::kFree;
     if (orphan && (names_[ino] != 0 || !there)) {
@@ -272,7 +272,7 @@ void Fsck::check_connected() {
 }
 
 void Fsck::check_links() {
-  for (Ino ino = 1; ino < config_.inodes; ++ino) {
+  for (Ino ino = 1; ino < static_cast<Ino>(config_.inodes); ++ino) {
     if (inodes_[ino].type == Type::kFree) continue;
     const bool directory = inodes_[ino].type == Type::kDirectory;
     const unsigned links = directory ? 2u + subdirectories_[ino] : names_[ino];
@@ -291,7 +291,7 @@ void Fsck::check_maps() {
     maps_changed_ = true;
   }
   memory_.block_map = used_;
-  for (Ino ino = 2; ino < config_.inodes; ++ino) {
+  for (Ino ino = 2; ino < static_cast<Ino>(config_.inodes); ++ino) {
     const bool there = inodes_[ino].type != Type::kFree;
     if (there == ((memory_.inode_map & only(ino)) != 0)) continue;
     say(there ? kLostInode : kUnusedInode, {ino});

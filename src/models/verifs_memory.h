@@ -40,6 +40,7 @@ struct Name {
     return all.substr(0, all.find('\0'));
   }
   friend bool operator==(const Name&, const Name&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of the standard library.
   friend auto operator<=>(const Name&, const Name&) = default;
 };
 
