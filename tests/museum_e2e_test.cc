@@ -117,9 +117,9 @@ TEST(MuseumTest, InterruptLeavesAPartOfTheTable) {
                                     "finds = [\"M2\"]\nat = 3\n"
                                     "[[model]]\nname = \"endless\"\ntitle = \"t\"\ntarget = \"f2fs\"\n"
                                     "[[model]]\nname = \"never\"\ntitle = \"t\"\ntarget = \"link\"\n");
-  const Answer a =
-      run_line("timeout --preserve-status -s INT 3 '" SISYFS_PROGRAM "' museum --progress off --exhibits '" +
-               file + "'");
+  const Answer a = run_line("timeout --foreground --preserve-status -s INT 3 '" SISYFS_PROGRAM
+                            "' museum --progress off --exhibits '" +
+                            file + "'");
   EXPECT_EQ(a.code, 3) << a.text;
   EXPECT_THAT(a.text, HasSubstr("as expected"));
   EXPECT_THAT(a.text, HasSubstr("stopped: the search was stopped at depth"));
