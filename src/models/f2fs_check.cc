@@ -5,6 +5,7 @@
 #include "judge/disk_system.h"
 #include "models/f2fs_layout.h"
 #include "models/f2fs_target.h"
+#include "models/workload_options.h"
 
 namespace sisyfs::f2fs {
 
@@ -81,26 +82,9 @@ Result<DiskSetup> setup_of(const Options& options) {
   const unsigned most = (config.segments - kLogs - 3) * kSegmentBlocks;
   if (config.capacity() > most)
     return bad_input(fmt::format("user_blocks is at most {} with {} segments", most, config.segments));
-  const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   DiskSetup setup;
   setup.make_target = [config] { return make_target(config); };
-  setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSync);
-  if (options.flag("fsync")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kFsync);
-  if (options.flag("remount")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRemount);
-  setup.bounds.handles = options.flag("handles");
-  if (setup.bounds.handles) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
-  setup.bounds.one_write = options.flag("one_write");
-  setup.max_system_ops = count("system_ops");
-  setup.bounds.max_files = count("files");
-  setup.bounds.max_dirs = count("dirs");
-  setup.bounds.max_depth = count("depth");
-  setup.bounds.names = {"a", "b", "c", "d", "e", "f", "g", "h"};  // more than a small directory holds
-  setup.bounds.write_sizes = {1};
-  if (count("write") != 1) setup.bounds.write_sizes.push_back(count("write"));
-  setup.bounds.max_file_size = count("file_blocks");
-  setup.bounds.impossible = options.flag("impossible");
-  setup.device.order = options.choice_text("crash") == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
-  setup.crashes = options.choice_text("crash") != "none";
+  set_workload(options, setup);
   return setup;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "disk/mem_disk.h"
+#include "models/cut_for_test.h"
 #include "models/f2fs_core.h"
 #include "models/f2fs_target.h"
 #include "tree/tree_text.h"
@@ -44,7 +45,7 @@ class RandomRun {
     disk_.load(DiskState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");
     target_->take_marks();
-    settle();
+    forget_settled(disk_);
   }
 
   // The first thing that went wrong; empty if nothing did.
@@ -134,7 +135,7 @@ class RandomRun {
       power_cut(safe_before, events_before,
                 [&](const Tree& t) { return in_parts && is_part(t, op, before); });
     else
-      settle();
+      forget_settled(disk_);
   }
 
   // What the power cut must leave, and with an op in flight what it may leave.
@@ -158,7 +159,7 @@ class RandomRun {
     if (!(second == recovered))
       return fail("after a second power cut: " + first_difference(second, recovered));
     now_ = safe_ = recovered;
-    settle();
+    forget_settled(disk_);
   }
 
  private:
@@ -248,34 +249,9 @@ class RandomRun {
       fail("synced a file that is not one");
   }
 
-  // What may be on the disk when the power goes after `cut` events.
   Image crash_image(const DiskState& state, size_t cut) {
-    std::vector<const Event*> events;
-    state.log.events(events);
-    size_t durable = 0;
-    for (size_t i = 0; i < cut; ++i) {
-      if (events[i]->kind == EventKind::kFlush) durable = i + 1;
-    }
     const unsigned kept_percent = pick(5) * 25;
-    Image image = state.durable;
-    for (size_t i = 0; i < cut; ++i) {
-      if (!events[i]->changes_blocks()) continue;
-      if (i >= durable && !options_.in_order && pick(100) >= kept_percent) continue;
-      for (uint64_t b = 0; b < events[i]->count.value; ++b) {
-        const Block* block = events[i]->block(b);
-        image.set(events[i]->first + BlockCount(b),
-                  block == nullptr ? BlockRef() : make_block(block->bytes()));
-      }
-    }
-    return image;
-  }
-
-  // Forgets the history of the disk where all of it is durable.
-  void settle() {
-    std::vector<const Event*> events;
-    disk_.state().log.events(events);
-    if (events.empty() || events.back()->kind == EventKind::kFlush)
-      disk_.load(DiskState(disk_.state().current));
+    return cut_image(state, cut, [&] { return options_.in_order || pick(100) < kept_percent; });
   }
 
   void collect(const Path& here, NodeId id, std::vector<Path>& out) const {

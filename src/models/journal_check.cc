@@ -5,6 +5,7 @@
 #include "judge/disk_system.h"
 #include "models/journal_core.h"
 #include "models/journal_target.h"
+#include "models/workload_options.h"
 
 namespace sisyfs::journal {
 namespace {
@@ -106,34 +107,17 @@ Config config_of(const Options& options) {
 
 Result<DiskSetup> setup_of(const Options& options) {
   const Config config = config_of(options);
-  const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   // A write with its inode, bitmap and indirect block is one transaction.
   if (const unsigned most = Core(config).max_logged() - 4;
-      config.mode == Mode::kData && count("write") > most)
+      config.mode == Mode::kData && options.integer("write") > most)
     return bad_input(
         fmt::format("write is at most {} with a journal of {} blocks for data", most, config.journal));
   DiskSetup setup;
   setup.make_target = [config] { return make_target(config); };
+  set_workload(options, setup);
   OpSet& ops = setup.bounds.ops;
-  ops = ops | OpSet(OpKind::kSync);
   if (!options.flag("rename")) ops = ops - OpSet(OpKind::kRename);
-  if (options.flag("fsync")) ops = ops | OpSet(OpKind::kFsync);
-  if (options.flag("remount")) ops = ops | OpSet(OpKind::kRemount);
   if (options.flag("links")) ops = ops | OpSet(OpKind::kLink, OpKind::kSymlink);
-  setup.bounds.handles = options.flag("handles");
-  if (setup.bounds.handles) ops = ops | OpSet(OpKind::kOpen, OpKind::kClose);
-  setup.bounds.one_write = options.flag("one_write");
-  setup.max_system_ops = count("system_ops");
-  setup.bounds.max_files = count("files");
-  setup.bounds.max_dirs = count("dirs");
-  setup.bounds.max_depth = count("depth");
-  setup.bounds.names = {"a", "b", "c", "d", "e", "f", "g", "h"};  // more than a directory block holds
-  setup.bounds.write_sizes = {1};
-  if (count("write") != 1) setup.bounds.write_sizes.push_back(count("write"));
-  setup.bounds.max_file_size = count("file_blocks");
-  setup.bounds.impossible = options.flag("impossible");
-  setup.device.order = options.choice_text("crash") == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
-  setup.crashes = options.choice_text("crash") != "none";
   return setup;
 }
 

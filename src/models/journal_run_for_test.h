@@ -18,6 +18,7 @@
 
 #include "disk/mem_disk.h"
 #include "expect/expectation.h"
+#include "models/cut_for_test.h"
 #include "models/journal_core.h"
 #include "models/journal_target.h"
 #include "tree/tree_text.h"
@@ -135,7 +136,7 @@ class RandomRun {
     if (pick(100) < options_.cut_percent)
       power_cut(during, events_before);
     else if (disk_.state().log.size() > 200)
-      settle();
+      forget_settled(disk_);
   }
 
  private:
@@ -188,34 +189,9 @@ class RandomRun {
     return OpResult::of(target_->mount(disk_));
   }
 
-  // What may be on the disk when the power goes after `cut` events.
   Image crash_image(const DiskState& state, size_t cut) {
-    std::vector<const Event*> events;
-    state.log.events(events);
-    size_t durable = 0;
-    for (size_t i = 0; i < cut; ++i) {
-      if (events[i]->kind == EventKind::kFlush) durable = i + 1;
-    }
     const unsigned kept_percent = pick(5) * 25;
-    Image image = state.durable;
-    for (size_t i = 0; i < cut; ++i) {
-      if (!events[i]->changes_blocks()) continue;
-      if (i >= durable && !options_.in_order && pick(100) >= kept_percent) continue;
-      for (uint64_t b = 0; b < events[i]->count.value; ++b) {
-        const Block* block = events[i]->block(b);
-        image.set(events[i]->first + BlockCount(b),
-                  block == nullptr ? BlockRef() : make_block(block->bytes()));
-      }
-    }
-    return image;
-  }
-
-  // Forgets the history of the disk where all of it is durable.
-  void settle() {
-    std::vector<const Event*> events;
-    disk_.state().log.events(events);
-    if (events.empty() || events.back()->kind == EventKind::kFlush)
-      disk_.load(DiskState(disk_.state().current));
+    return cut_image(state, cut, [&] { return options_.in_order || pick(100) < kept_percent; });
   }
 
   void collect(const Path& here, NodeId id, std::vector<Path>& out) const {
