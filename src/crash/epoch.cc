@@ -40,9 +40,10 @@ void Epoch::add(const Event& event) {
 void Epoch::begin_piece(BlockAddress address) {
   uint32_t chain = 0;
   if (!model_.keeps_order() && !mutant(Mutant::kNeverReorder)) {
-    chain =
-        model_.writes_are_tied() ? static_cast<uint32_t>(chains_.size()) : unit_index_.add(unit_of(address));
+    chain = model_.writes_are_tied() ? static_cast<uint32_t>(chains_.size()) - first_chain_
+                                     : unit_index_.add(unit_of(address));
   }
+  chain += first_chain_;
   if (chain == chains_.size()) chains_.emplace_back();
   Chain& on = chains_[chain];
   const uint32_t piece = static_cast<uint32_t>(pieces_.size());
@@ -52,7 +53,8 @@ void Epoch::begin_piece(BlockAddress address) {
                      .first_slot = static_cast<uint32_t>(slots_.size()),
                      .slot_count = 0,
                      .previous = on.last,
-                     .next = kNone});
+                     .next = kNone,
+                     .layer = layer_});
   (on.last == kNone ? on.first : pieces_[on.last].next) = piece;
   on.last = piece;
   on.length++;
@@ -79,47 +81,107 @@ void Epoch::clear() {
   chains_.clear();
   place_index_.clear();
   unit_index_.clear();
+  first_chain_ = frozen_pieces_ = layer_ = 0;
+}
+
+void Epoch::freeze() {
+  if (frozen_pieces_ == pieces_.size()) return;
+  frozen_pieces_ = static_cast<uint32_t>(pieces_.size());
+  first_chain_ = static_cast<uint32_t>(chains_.size());
+  unit_index_.clear();
+  ++layer_;
+}
+
+void Epoch::restart(Image durable, const Log& open) {
+  restart(std::move(durable));
+  if (open.empty()) return;
+  std::vector<const Event*> events;
+  for (const Event* event : open.events(events)) {
+    if (event->changes_blocks())
+      add(*event);
+    else
+      freeze();  // the mark of a power cut
+  }
 }
 
 void Epoch::settle() {
+  if (frozen_pieces_ != 0) {
+    const auto pending = [&](const Place& place) { return slots_[place.top].piece >= frozen_pieces_; };
+    return settle_where(pending);
+  }
   for (const Place& place : places_) durable_.set(place.address, slots_[place.top].block);
   clear();
 }
 
 void Epoch::settle_last_write() {
-  SISYFS_ASSERT(!writes_.empty(), "a write was added");
+  SISYFS_ASSERT(pieces_.size() > frozen_pieces_, "a write was added");
   const uint32_t last = static_cast<uint32_t>(writes_.size() - 1);
-  if (model_.keeps_order() || last == 0 || mutant(Mutant::kFuaSettlesAll)) return settle();
+  const bool first = pieces_[frozen_pieces_].write == last;
+  if (model_.keeps_order() || first || mutant(Mutant::kFuaSettlesAll)) return settle();
 
   // The units (blocks, when writes are tied) of the last write are settled at their newest version.
   DenseIndex settled;
   for (const Slot& slot : slots_) {
     if (pieces_[slot.piece].write == last) settled.add(unit_of(places_[slot.place].address));
   }
-  const auto is_settled = [&](BlockAddress address) {
-    return settled.find(unit_of(address)) != DenseIndex::kNone;
-  };
-  for (const Place& place : places_) {
-    if (is_settled(place.address)) durable_.set(place.address, slots_[place.top].block);
-  }
+  settle_where([&](const Place& place) { return settled.find(unit_of(place.address)) != DenseIndex::kNone; });
+}
 
-  // What stays in doubt is strung anew.
+template <class IsSettled>
+void Epoch::settle_where(IsSettled is_settled) {
+  std::vector<uint8_t> settled;  // by place
+  for (const Place& place : places_) {
+    settled.push_back(is_settled(place) ? 1 : 0);
+    if (settled.back() != 0) durable_.set(place.address, slots_[place.top].block);
+  }
   const std::vector<Write> writes = std::move(writes_);
   const std::vector<Piece> pieces = std::move(pieces_);
   std::vector<Slot> slots = std::move(slots_);
   const std::vector<Place> places = std::move(places_);
+  const uint32_t layer = layer_;
   clear();
-  uint32_t last_write = kNone;
+  uint32_t last_write = kNone, last_layer = 0;
   for (const Piece& piece : pieces) {
     bool begun = false;
     for (uint32_t s = piece.first_slot; s < piece.first_slot + piece.slot_count; s++) {
-      const BlockAddress address = places[slots[s].place].address;
-      if (is_settled(address)) continue;
+      if (settled[slots[s].place] != 0) continue;
+      if (std::exchange(last_layer, piece.layer) != piece.layer) freeze();
       if (std::exchange(last_write, piece.write) != piece.write) writes_.push_back(writes[piece.write]);
-      if (!std::exchange(begun, true)) begin_piece(address);
-      add_slot(address, std::move(slots[s].block));
+      if (!std::exchange(begun, true)) begin_piece(places[slots[s].place].address);
+      add_slot(places[slots[s].place].address, std::move(slots[s].block));
     }
   }
+  // The last layer that is left may be one that lies behind a cut.
+  if (last_layer < layer) freeze();
+}
+
+// Of each block only what lies above the newest content that was surely kept is open.
+void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
+  to.restart(durable_);
+  const auto lost = [&](const Slot& slot) {
+    return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank;
+  };
+  std::vector<uint32_t> floor(places_.size(), kNone);  // by place: the newest slot that was surely kept
+  for (uint32_t p = 0; p < places_.size(); p++) {
+    uint32_t s = places_[p].top;
+    while (s != kNone && known[pieces_[slots_[s].piece].chain].least <= pieces_[slots_[s].piece].rank)
+      s = slots_[s].below;
+    floor[p] = s;
+    if (s != kNone) to.durable_.set(places_[p].address, slots_[s].block);
+  }
+  uint32_t last_write = kNone, last_layer = 0;
+  for (const Piece& piece : pieces_) {
+    bool begun = false;
+    for (const Slot& slot : slots_of(piece)) {
+      const uint32_t s = static_cast<uint32_t>(&slot - slots_.data());
+      if ((floor[slot.place] != kNone && s <= floor[slot.place]) || lost(slot)) continue;
+      if (std::exchange(last_layer, piece.layer) != piece.layer) to.freeze();
+      if (std::exchange(last_write, piece.write) != piece.write) to.writes_.push_back(writes_[piece.write]);
+      if (!std::exchange(begun, true)) to.begin_piece(places_[slot.place].address);
+      to.add_slot(places_[slot.place].address, slot.block);
+    }
+  }
+  to.freeze();
 }
 
 StateCount Epoch::count() const {
@@ -137,24 +199,32 @@ Digest Epoch::digest() const {
     for (const Slot& slot : slots_of(piece)) {
       content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
     }
-    digest += digest_at(uint64_t{piece.rank} + 1, content);
+    digest += digest_at((uint64_t{piece.layer} << 32) + piece.rank + 1, content);
   }
   return digest;
 }
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied.
-Log Epoch::pending_log() const {
+Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
   Log log;
   std::vector<BlockRef> run;
-  for (uint32_t s = 0, w = kNone; s < slots_.size();) {
-    const uint32_t write = pieces_[slots_[s].piece].write;
+  const auto slot_from = [&](uint32_t p) {
+    return p < pieces_.size() ? pieces_[p].first_slot : static_cast<uint32_t>(slots_.size());
+  };
+  const auto add_cut = [&] { log.add_mark({MarkKind::kPowerCut, 0}); };
+  const uint32_t end = slot_from(end_piece);
+  uint32_t write = kNone, layer = kNone;
+  for (uint32_t s = slot_from(first_piece); s < end;) {
+    const Piece& piece = pieces_[slots_[s].piece];
     const BlockAddress first = places_[slots_[s].place].address;
     run.clear();
-    for (; s < slots_.size() && pieces_[slots_[s].piece].write == write; s++) {
+    for (; s < end && pieces_[slots_[s].piece].write == piece.write; s++) {
       if (places_[slots_[s].place].address != first + BlockCount(run.size())) break;
       run.push_back(slots_[s].block);
     }
-    const bool goes_on = std::exchange(w, write) == write;
+    if (layer != kNone && layer != piece.layer) add_cut();
+    layer = piece.layer;
+    const bool goes_on = std::exchange(write, piece.write) == piece.write;
     log.set_op(writes_[write].op);
     if (writes_[write].discard) {
       log.add_discard(first, BlockCount(run.size()), goes_on);
@@ -162,6 +232,7 @@ Log Epoch::pending_log() const {
       log.add_write(first, run, {.fua = false, .block_kind = writes_[write].flags.block_kind}, goes_on);
     }
   }
+  if (layer != kNone && end_piece == frozen_pieces_) add_cut();
   log.set_op(kNoOp);
   return log;
 }

@@ -20,6 +20,11 @@
 //   was its cache's content of the unit at that time, which held the earlier pieces.
 // - In order and torn, the units of a write reach the medium by rising address.
 //
+// A power cut settles what was in doubt, but nobody knows how until it is read. What was not read stays open
+// behind the cut, below everything that is written from then on: freeze() makes such a layer of what is in
+// doubt. Its pieces keep their chains, no flush can settle them any more, and a block of it is forgotten once
+// something durable lies over it.
+//
 //   Epoch epoch(model, durable);
 //   epoch.add(write);  epoch.add(discard);   // in doubt
 //   epoch.count();                           // 4, if free and of one block each
@@ -62,6 +67,7 @@ class Epoch {
     uint32_t slot_count = 0;
     uint32_t previous = kNone;  // the piece before it on the chain
     uint32_t next = kNone;
+    uint32_t layer = 0;  // how many power cuts lie below it
   };
 
   // One block of a piece with its new content.
@@ -100,7 +106,12 @@ class Epoch {
   // A write or discard is issued: it is in doubt from here on, FUA or not.
   void add(const Event& event);
 
-  // All that is in doubt becomes durable.
+  // A power cut has come and gone: what is in doubt now stays open, below what is added from here on.
+  void freeze();
+  // The pieces before this one are open behind a power cut.
+  uint32_t frozen_pieces() const { return frozen_pieces_; }
+
+  // All that is in doubt becomes durable, except what is open behind a power cut.
   void settle();
 
   // The write added last is durable, as one with FUA is when it returns. What it overtakes is no longer
@@ -114,8 +125,20 @@ class Epoch {
   // order of writes counts only where it can be seen: on one chain or one block.
   Digest digest() const;
 
-  // What is in doubt, as a log on top of durable().
-  Log pending_log() const;
+  // What is in doubt, as a log on top of durable() and of what is open behind power cuts.
+  Log pending_log() const { return log_of(frozen_pieces_, static_cast<uint32_t>(pieces_.size())); }
+  // What is open behind power cuts, as a log on top of durable(), with a mark where each cut came.
+  Log open_log() const { return log_of(0, frozen_pieces_); }
+  // The same epoch again, from its durable image and such a log.
+  void restart(Image durable, const Log& open);
+
+  // How many pieces of a chain were kept: all from `least` to `most` is possible.
+  struct Kept {
+    uint32_t least = 0;
+    uint32_t most = 0;
+  };
+  // This epoch as far as it is still open when of each chain so much is known, all of it behind a cut.
+  void narrow(std::span<const Kept> known, Epoch& to) const;
 
   std::span<const Write> writes() const { return writes_; }
   std::span<const Piece> pieces() const { return pieces_; }
@@ -134,6 +157,10 @@ class Epoch {
   uint64_t unit_of(BlockAddress address) const { return address.value / blocks_per_unit_; }
   void begin_piece(BlockAddress address);
   void add_slot(BlockAddress address, BlockRef block);
+  // Settles these blocks at their newest content, and strings what is left anew.
+  template <class IsSettled>
+  void settle_where(IsSettled is_settled);
+  Log log_of(uint32_t first_piece, uint32_t end_piece) const;
   void clear();
 
   DeviceModel model_;
@@ -145,7 +172,8 @@ class Epoch {
   std::vector<Place> places_;
   std::vector<Chain> chains_;
   DenseIndex place_index_;  // by block address
-  DenseIndex unit_index_;   // by unit, when chains are units
+  DenseIndex unit_index_;   // by unit of this layer, when chains are units
+  uint32_t first_chain_ = 0, frozen_pieces_ = 0, layer_ = 0;  // of what is not behind a power cut
 };
 
 }  // namespace sisyfs

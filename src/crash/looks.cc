@@ -22,7 +22,7 @@ void Looks::restart(DiskState state, size_t judged) {
   news_ = false;
   promise_told_ = false;
   promises_ = 0;
-  epoch_.restart(state_.durable);
+  epoch_.restart(state_.durable, state_.open);
 }
 
 const Look* Looks::next() {
@@ -93,6 +93,7 @@ bool Looks::step_mark(const Event& event) {
   const Then settle_through = writes_through() ? Then::kSettle : Then::kNothing;
   switch (event.mark.kind) {
     case MarkKind::kOpBegin:
+    case MarkKind::kPowerCut:
       at_++;
       return false;
     case MarkKind::kOpEnd: {
@@ -118,7 +119,7 @@ bool Looks::step_mark(const Event& event) {
 
 DiskState Looks::settled() const {
   SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the walk has come to its end");
-  return {epoch_.durable(), state_.current, epoch_.pending_log()};
+  return {epoch_.durable(), state_.current, epoch_.pending_log(), epoch_.open_log()};
 }
 
 }  // namespace sisyfs

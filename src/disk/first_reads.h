@@ -27,10 +27,12 @@ class FirstReads {
     known_.assign(blocks.value, 0);  // the rounds have come around
     round_ = 1;
   }
-  void read(BlockAddress address) {
-    if (known_[address.value] == round_) return;
+  // True if it is the first read of a block that was not written before.
+  bool read(BlockAddress address) {
+    if (known_[address.value] == round_) return false;
     known_[address.value] = round_;
     addresses_.push_back(address);
+    return true;
   }
   void written(BlockAddress address) { known_[address.value] = round_; }
 

@@ -11,15 +11,23 @@ bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
 
 IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
-  state_.current.read(first, out);
+  if (fails()) return IoStatus::kIoError;
   if (reads_ != nullptr)
-    for (uint64_t i = 0; i < out.size() / geometry().block_size; i++) reads_->read(first + BlockCount(i));
+    for (uint64_t i = 0; i < out.size() / geometry().block_size; i++) note_read(first + BlockCount(i));
+  state_.current.read(first, out);
   return IoStatus::kOk;
+}
+
+void MemDisk::note_read(BlockAddress address) {
+  if (!reads_->read(address) || undecided_ == nullptr) return;
+  BlockRef block;
+  if (undecided_->decide(address, &block)) state_.current.set(address, std::move(block));
 }
 
 IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
   if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
+  if (fails()) return IoStatus::kIoError;
   const size_t size = geometry().block_size;
   scratch_.clear();
   for (size_t at = 0; at < bytes.size(); at += size) {
@@ -32,6 +40,7 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
 }
 
 IoStatus MemDisk::flush() {
+  if (fails()) return IoStatus::kIoError;
   state_.log.add_flush();
   return IoStatus::kOk;
 }
@@ -42,6 +51,7 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
     return IoStatus::kOutOfRange;
   }
   if (count.value == 0) return IoStatus::kOk;
+  if (fails()) return IoStatus::kIoError;
   for (uint64_t i = 0; i < count.value; i++) {
     state_.current.set(first + BlockCount(i), {});
     if (reads_ != nullptr) reads_->written(first + BlockCount(i));

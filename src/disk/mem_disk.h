@@ -25,17 +25,33 @@
 namespace sisyfs {
 
 struct DiskState {
-  Image durable;  // survives any power cut, as far as the log does not say more
+  Image durable;  // survives any power cut, as far as the logs do not say more
   Image current;  // durable with all of the log applied: what reads see
   Log log;        // from durable to current
+  // Writes of which earlier power cuts kept some, nobody knows which, with a mark where each cut came. Nothing
+  // in the images shows them; who reads such a block decides (see Undecided), unless the log covers it.
+  Log open;
 
   // A disk on which everything is durable.
   explicit DiskState(Image image) : durable(image), current(std::move(image)) {}
-  DiskState(Image durable_image, Image current_image, Log pending)
-      : durable(std::move(durable_image)), current(std::move(current_image)), log(std::move(pending)) {}
+  DiskState(Image durable_image, Image current_image, Log pending, Log open_writes = {})
+      : durable(std::move(durable_image)),
+        current(std::move(current_image)),
+        log(std::move(pending)),
+        open(std::move(open_writes)) {}
 
   // Equal digests: the same durable content and the same events since.
-  Digest digest() const { return digest_at(1, durable.digest()) + digest_at(2, log.digest()); }
+  Digest digest() const {
+    return digest_at(1, durable.digest()) + digest_at(2, log.digest()) + digest_at(3, open.digest());
+  }
+};
+
+// Who knows what blocks hold that a power cut left open.
+class Undecided {
+ public:
+  virtual ~Undecided() = default;
+  // If this block is open, decides what it holds. False: it is what the image says.
+  virtual bool decide(BlockAddress address, BlockRef* block) = 0;
 };
 
 class MemDisk : public Disk {
@@ -48,8 +64,20 @@ class MemDisk : public Disk {
   void load(DiskState state) { state_ = std::move(state); }
   // Does again what a log of this disk says, on what it holds now.
   void redo(const Log& log);
-  // Tells `reads` what is read and written from now on; null: no longer.
-  void watch(FirstReads* reads) { reads_ = reads; }
+  // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the first
+  // time is as `undecided` says, if there is one.
+  void watch(FirstReads* reads, Undecided* undecided = nullptr) {
+    reads_ = reads;
+    undecided_ = undecided;
+  }
+
+  // The nth access from now on, counted from 1, fails: it has no effect. 0: none does.
+  void fail_call(uint32_t nth) {
+    fail_call_ = nth;
+    call_failed_ = false;
+  }
+  // Whether it came to that.
+  bool call_failed() const { return call_failed_; }
 
   const Geometry& geometry() const override { return state_.current.geometry(); }
   IoStatus read(BlockAddress first, std::span<std::byte> out) override;
@@ -60,9 +88,14 @@ class MemDisk : public Disk {
 
  private:
   bool in_range(Access access, BlockAddress first, size_t bytes);
+  void note_read(BlockAddress address);
+  bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
 
   DiskState state_;
   FirstReads* reads_ = nullptr;
+  Undecided* undecided_ = nullptr;
+  uint32_t fail_call_ = 0;
+  bool call_failed_ = false;
   std::vector<BlockRef> scratch_;  // the blocks of the write at hand
   std::vector<const Event*> events_;
 };

@@ -45,6 +45,12 @@ constexpr std::array kCatalogue = {
                 "a block is said to belong to somebody else than its owner"},
     FindingInfo{FindingKind::kLostRoot, "M10", "lost-root", Severity::kCritical,
                 "the root directory is lost, and with it every file"},
+    FindingInfo{FindingKind::kNotRepeatable, "R6", "not-repeatable", Severity::kCritical,
+                "a power cut in recovery changes what comes back"},
+    FindingInfo{FindingKind::kFailedChange, "O3", "failed-change", Severity::kCritical,
+                "an op failed with the disk and has changed something all the same"},
+    FindingInfo{FindingKind::kHiddenError, "O4", "hidden-error", Severity::kCritical,
+                "the disk failed an op, which gave another answer than an error of the disk and was wrong"},
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ enum class FindingKind : uint8_t {
   kBadEntry,
   kBadSummary,
   kLostRoot,
+  kNotRepeatable,
+  kFailedChange,
+  kHiddenError,
 };
 
 struct FindingInfo {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "judge/usable.h"
 
 namespace sisyfs {
 namespace {
@@ -61,21 +60,15 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       traits_(target_->traits()),
       workload_(workload_of(bounds)),
       disk_(blank),
+      recoverer_(setup, bounds, *target_, disk_),
       during_(traits_.contract, Tree(), rules_of(traits_)),
       after_(during_),
       end_(blank),
-      epoch_(setup.device, blank),
-      looks_(setup.device, DiskState(blank)),
-      states_(epoch_),
-      settling_(setup.device, DiskState(blank)),
-      recoveries_(setup.memo_bits),
-      walks_(setup.memo_bits),
-      recoveries_by_reads_(setup.memo_bits) {
-  for (const ProblemKind& problem : traits_.problems) {
-    const auto kind = find_kind(problem.code);
-    problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
-  }
-}
+      open_(setup.device, blank),
+      open_after_(open_),
+      open_states_(open_),
+      cuts_(setup, recoverer_, blank),
+      walks_(setup.memo_bits) {}
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
@@ -86,12 +79,12 @@ int DiskRig::put_initial(DiskSystemState& to) {
   if (walk.error != 0) return walk.error;
   to.over = false;
   to.memory = target_->save();
-  to.disk = settle(disk_.state());
+  to.disk = recoverer_.settle(disk_.state());
   to.kept.reset();
   to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
-  to.system_ops = 0;
+  to.system_ops = to.failures = 0;
   to.last_ops = 0;
-  to.print = print_of(to.memory, print_of(to.disk), to);
+  to.print = print_of(to.memory, recoverer_.print_of(to.disk), to);
   return 0;
 }
 
@@ -110,7 +103,8 @@ void DiskRig::begin(const DiskSystemState& from) {
   seen_looks_.clear();
   seen_crashes_.clear();
   looking_ = false;
-  left_out_ = {};
+  cuts_.clear_counts();
+  if (!from.disk.open.empty()) open_.restart(from.disk.durable, from.disk.open);
 }
 
 OpResult DiskRig::perform(const Op& op) {
@@ -120,14 +114,47 @@ OpResult DiskRig::perform(const Op& op) {
 }
 
 void DiskRig::run(uint32_t number) {
-  const Op& op = ops_[number].op;
+  crash_move_ = end_move_ = {.op = number};
+  position_ = 0;
+  fail_ = 0;
+  failed_yet_ = false;
+  open_states_.restart(open_);
+  (void)open_states_.next();
+  (void)run_this_way();
+  if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) outcome_.marks |= kLeftOut;
+}
+
+bool DiskRig::run_again() {
+  for (;;) {
+    if (position_ >= DiskMove::kPositions) return false;
+    if (from_->disk.open.empty() || !open_states_.next()) {
+      // The next access fails, as long as there was one to fail.
+      if (from_->failures >= setup_.failures || (fail_ != 0 && !failed_yet_)) return false;
+      ++fail_;
+      failed_yet_ = false;
+      open_states_.restart(open_);
+      (void)open_states_.next();
+    }
+    if (run_this_way()) return true;
+  }
+}
+
+// What power cuts have left open is decided where the op reads it, unless something lies over it.
+void DiskRig::watch_open() {
+  if (from_->disk.open.empty()) return;
+  reads_.restart(disk_.geometry().block_count);
+  for (const Event* event : from_->disk.log.events(events_)) {
+    for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
+      reads_.written(event->first + BlockCount(i));
+  }
+  disk_.watch(&reads_, &open_states_);
+}
+
+bool DiskRig::run_this_way() {
+  const Op& op = ops_[crash_move_.op].op;
   outcome_ = {};
   over_ = false;
-  crash_move_ = {.op = number, .crash = true};
-  look_number_ = 0;
   looking_ = false;
-  if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) outcome_.marks |= kLeftOut;
-
   disk_.load(from_->disk);
   events_before_ = disk_.state().log.size();
   target_->load(from_->memory, disk_);
@@ -137,24 +164,45 @@ void DiskRig::run(uint32_t number) {
   if (op.kind == OpKind::kRestore) tree = *from_->kept;
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
+  watch_open();
+  disk_.fail_call(fail_);
   result_ = perform(op);
-  outcome_.marks |= marks_of_target();
+  const bool failed = disk_.call_failed();
+  disk_.fail_call(0);
+  if (fail_ != 0 && !failed) {
+    disk_.watch(nullptr);
+    return false;
+  }
+  failed_ = failed;
+  failed_yet_ = failed_yet_ || failed;
+  outcome_.marks |= recoverer_.marks_of_target();
+  if (failed) outcome_.marks |= kAccessFailed;
   disk_.mark({MarkKind::kOpEnd, 0});
+  judge_answer(op, std::move(tree));
+  judge_op();
+  end_move_.position = position_++;
+  return true;
+}
 
+// Whether an op may give this answer because the disk failed it.
+bool DiskRig::is_refusal() const { return failed_ && (result_.error == EIO || result_.error == EROFS); }
+
+void DiskRig::judge_answer(const Op& op, Tree tree) {
   const bool no_space =
       result_.error == ENOSPC && expected_.error == 0 && traits_.limited_space && needs_space(op.kind);
   if (no_space) outcome_.marks |= kNoSpace;
   if (expected_.error != 0) outcome_.marks |= kRefused;
   const bool same =
       mutant(Mutant::kCompareErrnoOnly) ? result_.error == expected_.error : result_ == expected_;
-  if (!no_space && !same) outcome_.findings |= bit(FindingKind::kWrongErrno);
+  if (!no_space && !same && !is_refusal())
+    outcome_.findings |= bit(failed_ ? FindingKind::kHiddenError : FindingKind::kWrongErrno);
 
   // A power cut during an op that fails must leave what was there, one during an op that succeeds may leave
-  // what it leads to as well.
+  // what it leads to as well. So may one that the disk has failed: some of it may have been done.
   after_ = from_->expectation;
   during_ = from_->expectation;
+  if (result_.error == 0 || (is_refusal() && expected_.error == 0)) during_.begin_op(tree);
   if (result_.error == 0) {
-    during_.begin_op(tree);
     after_.begin_op(std::move(tree));
     after_.end_op(0);
   }
@@ -165,39 +213,49 @@ void DiskRig::run(uint32_t number) {
     disk_.mark({MarkKind::kPromise, 0});
     op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
   }
-  judge_op();
 }
 
 void DiskRig::judge_op() {
   memory_ = target_->save();
-  if (outcome_.findings == 0) {
+  // Who could not be unmounted or mounted again because the disk failed has nothing to show.
+  const bool gone = is_refusal() && ops_[crash_move_.op].op.kind == OpKind::kRemount;
+  if (outcome_.findings == 0 && !gone) {
     const WalkAnswer& seen = walk(memory_);
-    if (seen.error != 0 || seen.tree != after_.now().digest())
-      outcome_.findings |= bit(FindingKind::kWrongEffect);
+    if (seen.error != 0 || seen.tree != after_.now().digest()) outcome_.findings |= bit(wrong_effect());
   }
+  const bool was_open = !from_->disk.open.empty();
+  if (was_open) disk_.watch(nullptr);
   // Beyond what the reference knows there is nothing to hold the system against.
-  over_ = outcome_.findings != 0;
+  over_ = outcome_.findings != 0 || gone;
   log_ = disk_.state().log;
   if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
-  if (over_) return;
-  end_ = settle(disk_.state());
-  end_print_ = print_of(end_);
-  if (setup_.crashes) looks_.restart(disk_.state(), events_before_);
+  if (over_ && !gone) return;
+  if (was_open) {
+    if (open_states_.decided()) outcome_.marks |= kOpenRead;
+    open_.narrow(open_states_.known(), open_after_);
+    disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.open_log()));
+  }
+  end_ = recoverer_.settle(disk_.state());
+  end_print_ = recoverer_.print_of(end_);
+  if (setup_.crashes) cuts_.restart(disk_.state(), events_before_);
+}
+
+FindingKind DiskRig::wrong_effect() const {
+  if (!failed_) return FindingKind::kWrongEffect;
+  return result_.error == 0 ? FindingKind::kHiddenError : FindingKind::kFailedChange;
 }
 
 bool DiskRig::next_look() {
-  if (!setup_.crashes || over_) return false;
-  while (const Look* look = looks_.next()) {
-    const uint32_t number = look_number_++;
-    if (number >= DiskMove::kLooks) break;
-    crash_event_ = look->event;
+  if (!setup_.crashes || (over_ && outcome_.findings != 0)) return false;
+  while (const Look* look = cuts_.next_look()) {
+    const uint32_t position = position_++;
+    if (position >= DiskMove::kPositions) break;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
     const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
     if (!seen_looks_.insert(what)) continue;
-    crash_move_.look = number;
+    crash_move_.position = position;
     state_number_ = 0;
-    states_.restart(look->epoch, setup_.enumeration);
-    if (!states_.complete()) left_out_ += states_.cut_off();
+    cuts_.begin_look();
     return looking_ = true;
   }
   return looking_ = false;
@@ -212,48 +270,58 @@ bool DiskRig::next_crash() {
     judge_crash();
     // The same disk may come from many cuts; it is told once, unless more is seen.
     const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
-    if (seen_crashes_.insert(digest_at(seen, crash_state_->digest()))) return true;
+    if (seen_crashes_.insert(digest_at(seen, cuts_.digest()))) return true;
   }
   return false;
 }
 
 bool DiskRig::next_state() {
-  crash_state_ = state_number_ < DiskMove::kStates ? states_.next() : nullptr;
-  if (crash_state_ == nullptr) return false;
+  if (state_number_ >= DiskMove::kStates || !cuts_.next()) return false;
   crash_move_.state = state_number_++;
   return true;
 }
 
 void DiskRig::judge_crash() {
-  recovered_ = &recover(*crash_state_);
-  crash_outcome_ = {recovered_->findings, recovered_->marks, recovered_->work};
-  crash_over_ = !recovered_->alive || from_->system_ops >= setup_.max_system_ops;
-  if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
+  const Recovered& recovered = cuts_.recovered();
+  crash_outcome_ = {recovered.findings, recovered.marks, recovered.work};
+  crash_over_ = !recovered.alive || from_->system_ops >= setup_.max_system_ops;
+  if (recovered.alive && !crash_expectation_->crash_allowed(recovered.tree)) {
     crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
     crash_over_ = true;
   }
-  if (crash_state_->lost_pieces() != 0) crash_outcome_.marks |= kPowerCutInOp;
+  if (cuts_.level() != 0) {
+    crash_outcome_.marks |= kCutInRecovery;
+    if (recovered.alive && recovered.tree != cuts_.tree_before())
+      crash_outcome_.findings |= bit(FindingKind::kNotRepeatable);
+  }
+  if (cuts_.lost_anything()) crash_outcome_.marks |= kPowerCutInOp;
   // The last number may not have been the last state.
-  if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
+  if (cuts_.cut_short() || state_number_ == DiskMove::kStates || position_ == DiskMove::kPositions)
     crash_outcome_.marks |= kLeftOut;
 }
 
-bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to) {
+bool DiskRig::go(const DiskSystemState& from, const DiskMove& move) {
   begin(from);
+  is_cut_ = false;
   if (from.over || move.op >= ops_.size()) return false;
   run(move.op);
-  if (!move.crash) {
-    put_end(to);
-    return true;
-  }
-  while (next_look())
-    if (crash_move_.look == move.look) break;
-  if (!looking_) return false;
   do {
-    if (!next_state()) return false;
-  } while (crash_move_.state != move.state);
-  judge_crash();
-  put_crash(to);
+    if (end_move_.position == move.position) return true;
+    while (next_look()) {
+      if (crash_move_.position != move.position) continue;
+      do {
+        if (!next_state()) return false;
+      } while (crash_move_.state != move.state);
+      judge_crash();
+      return is_cut_ = true;
+    }
+  } while (run_again());
+  return false;
+}
+
+bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to) {
+  if (!go(from, move)) return false;
+  is_cut_ ? put_crash(to) : put_end(to);
   return true;
 }
 
@@ -263,13 +331,15 @@ void DiskRig::put_crash(DiskSystemState& to) const {
     to.print = kOverPrint;
     return;
   }
-  to.disk = recovered_->disk;
-  to.memory = recovered_->memory;
-  to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
+  const Recovered& recovered = cuts_.recovered();
+  to.disk = recovered.disk;
+  to.memory = recovered.memory;
+  to.expectation = Expectation(traits_.contract, recovered.tree, rules_of(traits_));
   to.kept.reset();
   to.system_ops = from_->system_ops + 1;
+  to.failures = from_->failures + (failed_ ? 1 : 0);
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
-  to.print = print_of(to.memory, recovered_->disk_print, to);
+  to.print = print_of(to.memory, recovered.disk_print, to);
 }
 
 void DiskRig::put_end(DiskSystemState& to) const {
@@ -286,6 +356,7 @@ void DiskRig::put_end(DiskSystemState& to) const {
   if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
   if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
   to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
+  to.failures = from_->failures + (failed_ ? 1 : 0);
   to.last_ops = from_->last_ops << 8 | letter_;
   to.print = print_of(to.memory, end_print_, to);
 }
@@ -296,112 +367,15 @@ Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskS
   if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, memory.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.kept) print += digest_at(5, state.kept->digest());
+  if (state.failures != 0) print += digest_at(6, Digest{0, state.failures});
   return print;
-}
-
-const Recovered& DiskRig::recover(CrashState& state) {
-  if (const Recovered* known = recoveries_.find(state.digest())) return *known;
-  Recovered& out = recoveries_.put(state.digest());
-  const Image& image = state.image();
-  if (const Recovery* known = recoveries_by_reads_.find(image)) {
-    static_cast<Recovery&>(out) = *known;
-  } else {
-    reads_.restart(image.geometry().block_count);
-    disk_.watch(&reads_);
-    recover(image, out, nullptr);
-    disk_.watch(nullptr);
-    recoveries_by_reads_.put(image, reads_.addresses(), out);
-  }
-  if (!out.alive) return out;
-  disk_.load(DiskState(image));
-  disk_.redo(out.log);
-  out.disk = settle(disk_.state());
-  out.disk_print = print_of(out.disk);
-  return out;
-}
-
-uint32_t DiskRig::finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
-
-// The check repairs, and then looks again: what it still finds is a broken system. Problems that the
-// catalogue knows are told by their name.
-uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
-  uint32_t findings = 0;
-  report_.clear();
-  target_->fsck(disk_, FsckMode::kRepair, &report_);
-  for (const Problem& problem : report_.problems) {
-    if (problem.repaired) *marks |= kFsckRepaired;
-    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
-                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
-    if (!harmless || setup_.report_repaired) findings |= finding_of(problem);
-  }
-  report_again_.clear();
-  target_->fsck(disk_, FsckMode::kCheck, &report_again_);
-  bool clean = report_.error == 0 && report_again_.error == 0;
-  for (const Problem& problem : report_again_.problems) {
-    const bool named =
-        finding_of(problem) != 0 && traits_.problems[problem.kind].severity == Severity::kCritical;
-    if (named)
-      findings |= finding_of(problem);
-    else
-      clean = false;
-  }
-  if (!clean) findings |= bit(FindingKind::kNotClean);
-  if (notes != nullptr) notes->repair = report_, notes->check = report_again_;
-  return findings;
-}
-
-void DiskRig::recover(const Image& image, Recovery& out, RecoveryNotes* notes) {
-  out.findings = out.marks = 0;
-  out.alive = false;
-  (void)target_->take_marks();
-  disk_.load(DiskState(image));
-  target_->power_cut();
-  if (traits_.has_fsck) out.findings |= judge_fsck(notes, &out.marks);
-  const int error = target_->mount(disk_);
-  out.work = blocks_written();
-  if (error != 0) {
-    out.findings |= bit(FindingKind::kNotMountable);
-    if (notes != nullptr) notes->mount_error = error;
-  } else {
-    Walk walk = target_->walk();
-    if (walk.error != 0)
-      out.findings |= bit(FindingKind::kNotWalkable);
-    else
-      out.alive = true;
-    if (notes != nullptr) notes->walk = walk;
-    out.tree = std::move(walk.tree);
-  }
-  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
-  out.marks |= marks_of_target();
-  if (!out.alive) return;
-  out.memory = target_->save();
-  out.log = disk_.state().log;
-  if (out.findings != 0 || !setup_.usability || mutant(Mutant::kNeverUsed)) return;
-  std::string* why = notes == nullptr ? nullptr : &notes->unusable;
-  if (!is_usable(*target_, disk_, bounds_, out.tree, why)) out.findings |= bit(FindingKind::kNotUsable);
-}
-
-uint16_t DiskRig::blocks_written() {
-  uint64_t blocks = 0;
-  for (const Event* event : disk_.state().log.events(events_))
-    if (event->changes_blocks()) blocks += event->count.value;
-  return static_cast<uint16_t>(std::min<uint64_t>(blocks, UINT16_MAX));
-}
-
-RecoveryNotes DiskRig::notes() {
-  RecoveryNotes notes;
-  Recovery again;
-  recover(crash_state_->image(), again, &notes);
-  return notes;
-}
-
-uint32_t DiskRig::marks_of_target() {
-  return target_->take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut};
 }
 
 const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
   const Digest key = digest_at(1, memory.digest()) + digest_at(2, disk_.state().current.digest());
-  if (const WalkAnswer* known = walks_.find(key)) return *known;
+  // Of a disk with open blocks the images say too little.
+  const WalkAnswer* known = from_->disk.open.empty() ? walks_.find(key) : nullptr;
+  if (known != nullptr) return *known;
   WalkAnswer& out = walks_.put(key);
   const Walk walk = target_->walk();
   out = {walk.error, walk.tree.digest()};
@@ -409,32 +383,6 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
 }
 
 const Walk& DiskRig::walk_again() { return walk_ = target_->walk(); }
-
-// Nearly always everything is durable: the device writes through, or a flush came last.
-DiskState DiskRig::settle(const DiskState& state) {
-  bool durable = setup_.device.cache == WriteCache::kWriteThrough;
-  if (!durable) {
-    state.log.events(events_);
-    const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
-      return event->changes_blocks() || event->kind == EventKind::kFlush;
-    });
-    durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
-  }
-  if (durable) return DiskState(state.current);
-  settling_.restart(state);
-  while (settling_.next() != nullptr) {
-  }
-  return settling_.settled();
-}
-
-Digest DiskRig::print_of(const DiskState& disk) {
-  if (disk.log.empty()) return digest_at(0, disk.durable.digest());  // what an empty epoch has
-  epoch_.restart(disk.durable);
-  for (const Event* event : disk.log.events(events_)) {
-    if (event->changes_blocks()) epoch_.add(*event);
-  }
-  return epoch_.digest();
-}
 
 RigPool::~RigPool() {
   for (std::atomic<DiskRig*>& slot : free_) delete slot.load(std::memory_order_relaxed);
@@ -451,14 +399,25 @@ size_t home() {
 
 }  // namespace
 
-void RigPool::add_left_out(const StateCount& more) {
+namespace {
+
+void add_to(std::atomic<uint64_t>& count, const StateCount& more) {
+  if (more == StateCount()) return;
   constexpr uint64_t kMost = ~uint64_t{0};
-  uint64_t known = left_out_.load(std::memory_order_relaxed);
+  uint64_t known = count.load(std::memory_order_relaxed);
   uint64_t sum = 0;
   do {
     const StateCount exact = StateCount(known) + more;
     sum = exact < StateCount(kMost) ? known + more.low() : kMost;
-  } while (!left_out_.compare_exchange_weak(known, sum, std::memory_order_relaxed));
+  } while (!count.compare_exchange_weak(known, sum, std::memory_order_relaxed));
+}
+
+}  // namespace
+
+void RigPool::add(const CutCounts& counts, uint64_t runs) {
+  add_to(left_out_, counts.left_out);
+  add_to(stood_for_, counts.stood_for);
+  add_to(runs_, runs);
 }
 
 std::unique_ptr<DiskRig> RigPool::take() {

@@ -7,8 +7,10 @@
 //   rig.begin(state);
 //   for (uint32_t op = 0; op < rig.ops().size(); ++op) {
 //     rig.run(op);
-//     rig.put_end(successor);
-//     while (rig.next_crash()) rig.put_crash(successor);
+//     do {
+//       rig.put_end(successor);
+//       while (rig.next_crash()) rig.put_crash(successor);
+//     } while (rig.run_again());
 //   }
 #pragma once
 
@@ -19,40 +21,14 @@
 #include <string>
 #include <vector>
 
-#include "crash/looks.h"
 #include "judge/catalogue.h"
 #include "judge/digest_set.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
-#include "judge/read_memo.h"
+#include "judge/power_cuts.h"
+#include "judge/recoverer.h"
 
 namespace sisyfs {
-
-// How a crash state came back. Depends on what was read of its image alone.
-struct Recovery {
-  uint32_t findings = 0;  // all but R3
-  uint32_t marks = 0;
-  uint16_t work = 0;   // blocks that fsck and mount wrote
-  bool alive = false;  // it was mounted and walked; the rest is only then
-  Snapshot memory;
-  Tree tree;
-  Log log;  // what fsck and mount did to the disk
-};
-
-// The same with the disk that it left, which depends on the whole image.
-struct Recovered : Recovery {
-  DiskState disk{Image(Geometry{1, BlockCount(1)})};
-  Digest disk_print;
-};
-
-// What a report wants to know of a recovery beyond that.
-struct RecoveryNotes {
-  RepairReport repair;  // what fsck found, and mended where it could
-  RepairReport check;   // what it finds when it looks again
-  int mount_error = 0;
-  Walk walk;
-  std::string unusable;  // why, if it is
-};
 
 class DiskRig {
  public:
@@ -68,7 +44,12 @@ class DiskRig {
 
   // Performs one op, and judges it. The state of begin() is still there.
   void run(uint32_t op);
+  // Performs it once more in another way: another disk access fails, or a block that a power cut left open
+  // holds something else. False if there is no other way.
+  bool run_again();
   const Outcome& outcome() const { return outcome_; }
+  // How this end of the op is reached again.
+  const DiskMove& end_move() const { return end_move_; }
   // The state after it.
   void put_end(DiskSystemState& to) const;
   // The next crash state during the op that makes a difference, recovered and judged; false at the end.
@@ -78,7 +59,10 @@ class DiskRig {
   void put_crash(DiskSystemState& to) const;
 
   // Does one move from a state, with no look at others. False if there is no such move.
+  bool go(const DiskSystemState& from, const DiskMove& move);
   bool follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to);
+  // After go(): it was a power cut.
+  bool is_cut() const { return is_cut_; }
 
   // For reports, after run(): the answer, what was expected and the log of the op on the disk.
   const OpResult& result() const { return result_; }
@@ -87,17 +71,17 @@ class DiskRig {
   const Log& log() const { return log_; }
   size_t events_before() const { return events_before_; }
   const Tree& tree_after() const { return after_.now(); }
-  // After next_crash(): what was cut, and under which expectation. notes() recovers once more.
-  CrashState& crash_state() { return *crash_state_; }
-  // The event of log() before which the power went; what comes after it was not issued.
-  size_t crash_event() const { return crash_event_; }
+  // Which access of the op to the disk failed, counted from 1; 0: none.
+  uint32_t failed_access() const { return failed_ ? fail_ : 0; }
+  // After next_crash(): what was cut, and under which expectation.
+  PowerCuts& cuts() { return cuts_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
-  const Recovered& recovered() const { return *recovered_; }
-  RecoveryNotes notes();
   const Target& target() const { return *target_; }
 
-  // Crash states that bounds left out since begin().
-  const StateCount& left_out() const { return left_out_; }
+  // Crash states since begin().
+  const CutCounts& counts() const { return cuts_.counts(); }
+  // Recoveries carried out, ever.
+  uint64_t runs() const { return recoverer_.runs(); }
 
  private:
   struct WalkAnswer {
@@ -106,34 +90,28 @@ class DiskRig {
   };
 
   OpResult perform(const Op& op);
+  // Begins the op once more; false if what it was begun for did not come about.
+  bool run_this_way();
+  void judge_answer(const Op& op, Tree tree);
   void judge_op();
+  bool is_refusal() const;
+  FindingKind wrong_effect() const;
+  void watch_open();
   bool next_look();
   bool next_state();
   void judge_crash();
-  const Recovered& recover(CrashState& state);
-  void recover(const Image& image, Recovery& out, RecoveryNotes* notes);
-  uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
-  uint32_t finding_of(const Problem& problem) const;
-  // Blocks written since the disk was loaded.
-  uint16_t blocks_written();
-  // The rare things that the target did since they were asked for last.
-  uint32_t marks_of_target();
   // What the walk of the target as it stands gives; known walks are not repeated.
   const WalkAnswer& walk(const Snapshot& memory);
-  // Moves what became durable out of the log, as no look needs it.
-  DiskState settle(const DiskState& state);
-  Digest print_of(const DiskState& disk);
   Digest print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const;
 
   const DiskSetup& setup_;
   const Bounds& bounds_;
   std::unique_ptr<Target> target_;
   const Traits& traits_;
-  std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
   Workload workload_;
   MemDisk disk_;
+  Recoverer recoverer_;
   std::vector<Candidate> ops_;
-  RepairReport report_, report_again_;
 
   // The op at hand.
   const DiskSystemState* from_ = nullptr;
@@ -149,28 +127,29 @@ class DiskRig {
   Digest end_print_;
   Walk walk_;
 
+  // The ways in which it can be performed.
+  Epoch open_, open_after_;  // what power cuts have left open, before and after it
+  LazyStates open_states_;
+  FirstReads reads_;
+  uint32_t fail_ = 0;        // the access that is to fail, from 1
+  bool failed_ = false;      // it did
+  bool failed_yet_ = false;  // in some way the access was reached
+  uint32_t position_ = 0;
+  DiskMove end_move_;
+
   // Its power cuts.
-  Epoch epoch_;  // for digests
-  Looks looks_;
-  CrashStates states_;
-  bool looking_ = false;  // states_ has more, perhaps
-  uint32_t look_number_ = 0, state_number_ = 0;
-  StateCount left_out_;
+  PowerCuts cuts_;
+  bool looking_ = false;  // there is more in this look, perhaps
+  uint32_t state_number_ = 0;
+  bool is_cut_ = false;
   DiskMove crash_move_;
   Outcome crash_outcome_;
-  CrashState* crash_state_ = nullptr;
-  size_t crash_event_ = 0;
   const Expectation* crash_expectation_ = nullptr;
-  const Recovered* recovered_ = nullptr;
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
 
-  Looks settling_;
   std::vector<const Event*> events_;
-  Memo<Recovered> recoveries_;
   Memo<WalkAnswer> walks_;
-  ReadMemo<Recovery> recoveries_by_reads_;
-  FirstReads reads_;
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.
@@ -196,9 +175,11 @@ class RigPool {
     std::unique_ptr<DiskRig> rig_;
   };
 
-  // Crash states that were left out by all expansions so far; sticks at its largest value.
+  // Crash states of all expansions so far; counts stick at their largest value.
   uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
-  void add_left_out(const StateCount& more);
+  uint64_t stood_for() const { return stood_for_.load(std::memory_order_relaxed); }
+  uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
+  void add(const CutCounts& counts, uint64_t runs);
 
  private:
   static constexpr size_t kSlots = 64;
@@ -209,7 +190,7 @@ class RigPool {
   Bounds bounds_;
   Image blank_;
   std::array<std::atomic<DiskRig*>, kSlots> free_{};
-  std::atomic<uint64_t> left_out_{0};
+  std::atomic<uint64_t> left_out_{0}, stood_for_{0}, runs_{0};
 };
 
 }  // namespace sisyfs

@@ -21,6 +21,10 @@ struct DiskSetup {
   DeviceModel device;            // what a power cut may leave
   EnumerationBound enumeration;  // how many of that are looked at
   bool crashes = true;           // false: the power never goes
+  bool lazy = false;             // crash states are told apart only where recovery reads; no bound is needed
+  uint32_t nesting = 0;          // the power goes in recovery, and in recovery from that, so many times at most
+  bool all_nested = false;       // also where recovery has changed nothing that it had read
+  uint32_t failures = 0;         // disk accesses that fail on a path, at most
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most: what such an op does next it has
@@ -42,6 +46,7 @@ struct DiskSystemState {
   std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
+  uint32_t failures = 0;    // disk accesses that failed, so far; this one is in `print`
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
   static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory
@@ -55,25 +60,25 @@ Digest shape_print(const DiskSystemState& state, uint32_t ops);
 
 // A choice, taken apart: an op that runs to its end, or a power cut during it.
 //
-//   bits  0 ..  9   which of the ops that the workload gives from the state, in its order
-//   bits 10 .. 17   0: the op ends; else one more than the number of the look (crash/looks.h) in the op's log
-//   bits 18 .. 31   which crash state of that look, in the order of the enumerator
+//   bits  0 ..  8   which of the ops that the workload gives from the state, in its order
+//   bits  9 .. 18   the end of the op is 0, and the looks (crash/looks.h) in its log come next. Where it can
+//                   be performed in more than one way (a disk access fails, or a block is read that a power
+//                   cut left open) the ends and looks of those follow, in the same manner
+//   bits 19 .. 31   of a look: which outcome (judge/power_cuts.h), in their order
 //
 // All three depend on nothing but the state and the setup. What has a greater number is left out, and the
 // mark kLeftOut says so.
 struct DiskMove {
-  static constexpr uint32_t kOps = 1u << 10, kLooks = (1u << 8) - 1, kStates = 1u << 14;
+  static constexpr uint32_t kOps = 1u << 9, kPositions = 1u << 10, kStates = 1u << 13;
 
   uint32_t op = 0;
-  bool crash = false;
-  uint32_t look = 0;
+  uint32_t position = 0;
   uint32_t state = 0;
 
-  Choice choice() const { return Choice{op | (crash ? look + 1 : 0) << 10 | (crash ? state : 0) << 18}; }
+  Choice choice() const { return Choice{op | position << 9 | state << 19}; }
   static DiskMove of(Choice choice) {
     const auto n = static_cast<uint32_t>(choice);
-    const uint32_t look = n >> 10 & 0xFF;
-    return {n & 0x3FF, look != 0, look == 0 ? 0 : look - 1, n >> 18};
+    return {n & (kOps - 1), n >> 9 & (kPositions - 1), n >> 19};
   }
   friend bool operator==(const DiskMove&, const DiskMove&) = default;
 };
@@ -84,6 +89,9 @@ enum DiskMark : uint32_t {
   kFsckRepaired = 1u << 1,  // the check after a power cut mended something
   kNoSpace = 1u << 2,       // an op was refused for lack of space
   kRefused = 1u << 3,       // an impossible op was refused
+  kCutInRecovery = 1u << 4,  // the power went in recovery
+  kAccessFailed = 1u << 5,   // a disk access failed
+  kOpenRead = 1u << 6,       // an op read what an earlier power cut had left open
   kOfTarget = 1u << 8,      // and from here on those of the target (Traits::marks)
   kLeftOut = 1u << 31,      // ops or crash states were left out by a bound: no pass
 };

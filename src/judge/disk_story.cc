@@ -39,14 +39,11 @@ DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()) {}
 
 void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSystemState&) {
   const DiskMove move = DiskMove::of(choice);
-  rig_->begin(from);
+  if (!rig_->go(from, move)) return;
   const Op op = rig_->ops()[move.op].op;
-  rig_->run(move.op);
-  tell_op(op, move.crash);
+  tell_op(op, rig_->is_cut());
   past_.push_back(from.expectation.now());
-  while (move.crash && rig_->next_crash()) {
-    if (rig_->crash_move() == move) return tell_crash(op);
-  }
+  if (rig_->is_cut()) return tell_crash(op);
   // The op has ended: of its writes those are still in doubt that are left in the log.
   DiskSystemState end;
   rig_->put_end(end);
@@ -77,31 +74,41 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   step.op = to_text(op);
   const uint32_t findings = rig_->outcome().findings;
   step.text = cut ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
-  tell_writes(step);
-  if ((findings & bit(FindingKind::kWrongErrno)) != 0) {
+  if (const uint32_t failed = rig_->failed_access())
+    step.text += fmt::format("; access {} to the disk fails", failed);
+  tell_writes(step, rig_->log(), rig_->events_before());
+  const bool answered_wrong = rig_->result() != rig_->expected();
+  const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
+  if (found(FindingKind::kWrongErrno) || (found(FindingKind::kHiddenError) && answered_wrong)) {
+    const FindingKind kind =
+        found(FindingKind::kWrongErrno) ? FindingKind::kWrongErrno : FindingKind::kHiddenError;
     const bool same_answer = answer_of(rig_->result()) == answer_of(rig_->expected());
     step.observed.push_back(
-        {FindingKind::kWrongErrno, same_answer ? "what it read is not what was written"
+        {kind, same_answer ? "what it read is not what was written"
                                                : fmt::format("it answers {}", answer_of(rig_->result()))});
     step.expected.push_back(same_answer ? "the data that was written there"
                                         : fmt::format("it answers {}", answer_of(rig_->expected())));
   }
-  if ((findings & bit(FindingKind::kWrongEffect)) != 0) {
+  for (const FindingKind kind :
+       {FindingKind::kWrongEffect, FindingKind::kFailedChange, FindingKind::kHiddenError}) {
+    if (!found(kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
     const Walk& walk = rig_->walk_again();
     step.observed.push_back(
-        {FindingKind::kWrongEffect,
+        {kind,
          walk.error != 0 ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
                          : first_difference(walk.tree, rig_->tree_after())});
-    step.expected.push_back("the tree that the reference has after this op");
+    step.expected.push_back(kind == FindingKind::kFailedChange
+                                ? "the tree as it was: the op has failed"
+                                : "the tree that the reference has after this op");
   }
   story_.steps.push_back(std::move(step));
 }
 
-// What the op did to the disk. A write in several runs is one write.
-void DiskTeller::tell_writes(StoryStep& step) {
+// What the op, or recovery, did to the disk. A write in several runs is one write.
+void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
   std::vector<const Event*> events;
-  rig_->log().events(events);
-  for (size_t i = rig_->events_before(); i < events.size(); ++i) {
+  log.events(events);
+  for (size_t i = from; i < events.size(); ++i) {
     const Event& event = *events[i];
     if (event.kind == EventKind::kStray) {
       step.observed.push_back(
@@ -147,11 +154,16 @@ std::string DiskTeller::fate_of_block(const Problem& problem, const ProblemKind&
   return text + fmt::format(", over write {} of '{}': {}", writer.over, before.op, before.content);
 }
 
-void DiskTeller::tell_crash(const Op& op) {
-  StoryStep step;
-  step.kind = StoryStep::Kind::kCrash;
-  CrashState& cut = rig_->crash_state();
-  const std::span<const Epoch::Write> pending = cut.epoch().writes();
+// What became of the writes of a log that was cut before one of its events.
+void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
+  CrashState& cut = rig_->cuts().crash_state(level);
+  const std::span<const Epoch::Write> all = cut.epoch().writes();
+  // What earlier power cuts left open was told there.
+  const uint32_t frozen = cut.epoch().frozen_pieces();
+  const uint32_t first = frozen == 0                              ? 0
+                         : frozen == cut.epoch().pieces().size() ? static_cast<uint32_t>(all.size())
+                                                                  : cut.epoch().pieces()[frozen].write;
+  const std::span<const Epoch::Write> pending = all.subspan(first);
 
   // The newest writes are those in doubt; the one before has the number that fits its place, and so on.
   std::vector<uint32_t> numbers(pending.size(), 0);
@@ -163,33 +175,49 @@ void DiskTeller::tell_crash(const Op& op) {
     if (story == 0) break;
     numbers[w] = story_.writes[--story].number;
   }
-  // What the op had not issued yet is as good as lost.
+  // What had not been issued yet is as good as lost.
   std::vector<uint32_t> unissued;
   std::vector<const Event*> events;
-  rig_->log().events(events);
-  for (size_t i = events.size(), number = story_.writes.size(); i-- > rig_->crash_event() && number > 0;) {
+  log.events(events);
+  for (size_t i = events.size(), number = story_.writes.size(); i-- > rig_->cuts().event(level) && number > 0;) {
     if (!events[i]->changes_blocks() || events[i]->tied_to_previous) continue;
     unissued.push_back(static_cast<uint32_t>(number--));
   }
   std::vector<uint32_t> unsettled = numbers;
   unsettled.insert(unsettled.end(), unissued.begin(), unissued.end());
   settle_others(unsettled);
-  std::string torn;
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
-    const WriteFate fate = cut.fate(static_cast<uint32_t>(w));
+    const WriteFate fate = cut.fate(first + static_cast<uint32_t>(w));
     write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
     if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
-    if (fate == WriteFate::kTorn) torn += fmt::format("; write {} was torn", numbers[w]);
+    if (fate == WriteFate::kTorn) step.text += fmt::format("; write {} was torn", numbers[w]);
   }
   for (size_t i = unissued.size(); i-- > 0;) {
     write(unissued[i]).fate = Fate::kLost;
     step.lost.push_back(unissued[i]);
   }
+}
+
+void DiskTeller::tell_crash(const Op& op) {
+  StoryStep step;
+  step.kind = StoryStep::Kind::kCrash;
   const bool returned = !rig_->crash_expectation().in_op() && rig_->result().error == 0;
-  if (returned) story_.steps.back().text = fmt::format("answers {}", answer_of(rig_->result()));
-  step.text =
-      fmt::format("the power goes {} '{}'{}", returned ? "after" : "in the middle of", to_text(op), torn);
+  if (returned) {
+    StoryStep& last = story_.steps.back();
+    last.text.replace(0, last.text.find(';'), fmt::format("answers {}", answer_of(rig_->result())));
+  }
+  step.text = fmt::format("the power goes {} '{}'", returned ? "after" : "in the middle of", to_text(op));
+  tell_cut(step, 0, rig_->log());
+  for (uint32_t level = 1; level <= rig_->cuts().level(); ++level) {
+    story_.steps.push_back(std::move(step));
+    step = {};
+    step.kind = StoryStep::Kind::kCrash;
+    step.op = "recovery";
+    step.text = "the power goes again, in the middle of recovery";
+    tell_writes(step, rig_->cuts().log(level), 0);
+    tell_cut(step, level, rig_->cuts().log(level));
+  }
   tell_recovery(step);
   story_.steps.push_back(std::move(step));
 }
@@ -197,7 +225,7 @@ void DiskTeller::tell_crash(const Op& op) {
 void DiskTeller::tell_recovery(StoryStep& step) {
   const uint32_t findings = rig_->crash_outcome().findings;
   const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
-  const RecoveryNotes notes = rig_->notes();
+  const RecoveryNotes notes = rig_->cuts().notes();
   const std::span<const ProblemKind> kinds = rig_->target().traits().problems;
   const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
     step.observed.push_back({kind, std::move(text)});
@@ -231,8 +259,12 @@ void DiskTeller::tell_recovery(StoryStep& step) {
             fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
             "everything can be read");
   if (found(FindingKind::kNotAllowed))
-    observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
+    observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->cuts().recovered().tree, past_),
             fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
+  if (found(FindingKind::kNotRepeatable))
+    observe(FindingKind::kNotRepeatable,
+            first_difference(rig_->cuts().recovered().tree, rig_->cuts().tree_before()),
+            "what recovery brings back when it is not interrupted");
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
   if (found(FindingKind::kOutOfRange))

@@ -21,7 +21,8 @@ class DiskTeller {
   void tell_op(const Op& op, bool cut);
   uint32_t last_write_to(uint32_t address, uint32_t blocks) const;
   std::string fate_of_block(const Problem& problem, const ProblemKind& kind) const;
-  void tell_writes(StoryStep& step);
+  void tell_writes(StoryStep& step, const Log& log, size_t from);
+  void tell_cut(StoryStep& step, uint32_t level, const Log& log);
   void tell_crash(const Op& op);
   void tell_recovery(StoryStep& step);
   // Every write that is still in doubt, except these, has reached the disk.

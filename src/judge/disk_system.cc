@@ -14,11 +14,15 @@ constexpr MarkInfo kMarks[] = {
     {kNoSpace, "an op was refused for lack of space"},
     {kFsckRepaired, "recovery repaired something"},
     {kRefused, "an impossible op was refused"},
+    {kCutInRecovery, "the power went in recovery"},
+    {kAccessFailed, "a disk access failed"},
 };
 
 bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
   if (mark == kRefused) return setup.bounds.impossible;
   if (mark == kNoSpace) return traits.limited_space;
+  if (mark == kAccessFailed) return setup.failures != 0 && traits.has_disk();
+  if (mark == kCutInRecovery && setup.nesting == 0) return false;
   return setup.crashes && traits.has_disk();
 }
 
@@ -42,7 +46,9 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 uint32_t findings_of(const DiskSetup& setup) {
   uint32_t all =
       bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
+  if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
   if (!setup.crashes) return all;
+  if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
   const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
@@ -66,10 +72,13 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
 
   // What was left out may hold anything, and so may a state that another of its shape stands for.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
-    const uint64_t before = system().rigs().left_out();
+    const RigPool& rigs = system().rigs();
+    const uint64_t before = rigs.left_out(), stood_for = rigs.stood_for(), runs = rigs.runs();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : SystemCheck::search(options, show);
-    result.left_out = system().rigs().left_out() - before;
+    result.left_out = rigs.left_out() - before;
+    result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
+    result.recoveries = rigs.runs() - runs;
     if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);

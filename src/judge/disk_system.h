@@ -42,17 +42,20 @@ class DiskSystem {
     if (from.over) return;
     const RigPool::Lease rig(*rigs_);
     rig->begin(from);
+    const uint64_t runs = rig->runs();
     const auto ops = static_cast<uint32_t>(std::min<size_t>(rig->ops().size(), DiskMove::kOps));
     for (uint32_t op = 0; op < ops; ++op) {
       rig->run(op);
-      rig->put_end(sink.next());
-      sink.commit(DiskMove{.op = op}.choice(), rig->outcome());
-      while (rig->next_crash()) {
-        rig->put_crash(sink.next());
-        sink.commit(rig->crash_move().choice(), rig->crash_outcome());
-      }
+      do {
+        rig->put_end(sink.next());
+        sink.commit(rig->end_move().choice(), rig->outcome());
+        while (rig->next_crash()) {
+          rig->put_crash(sink.next());
+          sink.commit(rig->crash_move().choice(), rig->crash_outcome());
+        }
+      } while (rig->run_again());
     }
-    if (const StateCount left_out = rig->left_out(); left_out != StateCount()) rigs_->add_left_out(left_out);
+    rigs_->add(rig->counts(), rig->runs() - runs);
   }
 
   // Does one choice again; see explore/system.h. False if `from` has no such choice.

@@ -5,10 +5,11 @@
 // answer is kept under the addresses that were read, in order, and what they held, and serves every image
 // that holds the same there.
 //
-//   if (Answer* known = memo.find(image)) return *known;
+//   const auto block = [&](BlockAddress address) { return image.block(address); };
+//   if (const Answer* known = memo.find(block)) return *known;
 //   disk.watch(&reads);
 //   Answer answer = work_out(image);
-//   memo.put(image, reads.addresses(), answer);
+//   memo.put(block, reads.addresses(), answer);
 //
 // A deterministic reader that has read the same so far reads the same address next. So the memo is a tree in
 // which what was read selects the branch. Its nodes lie in one hash table, under the digest of all that was
@@ -25,7 +26,7 @@
 
 #include "base/digest.h"
 #include "base/mutant.h"
-#include "disk/image.h"
+#include "disk/block.h"
 
 namespace sisyfs {
 
@@ -36,25 +37,28 @@ class ReadMemo {
   explicit ReadMemo(unsigned bits)
       : nodes_(size_t{1} << (bits + kNodesForAnswer)), answers_(size_t{1} << bits), bits_(bits) {}
 
-  // The answer for an image, or null. Lives until the next put().
-  const Answer* find(const Image& image) const {
+  // The answer for the disk whose blocks `block` gives by their address, or null. Lives until the next put().
+  // Of a disk that is known it asks for just those that were read, in order; of others perhaps for more.
+  template <class BlockAt>
+  const Answer* find(BlockAt&& block) const {
     Digest path = kStart;
     for (;;) {
       const Node& node = node_at(path);
       if (node.key != path) return nullptr;
       if (node.count == 0) return answer_at(node);
-      for (uint32_t i = 0; i < node.count; ++i) path = further(path, image, node.addresses[i]);
+      for (uint32_t i = 0; i < node.count; ++i) path = further(path, block, node.addresses[i]);
     }
   }
 
-  // Keeps the answer for an image of which `reads` were read, each once. Where that is not possible it is
+  // Keeps the answer for a disk of which `reads` were read, each once. Where that is not possible it is
   // forgotten at once.
-  void put(const Image& image, std::span<const BlockAddress> reads, Answer answer) {
-    if (image.geometry().block_count.value > UINT32_MAX) return;
+  template <class BlockAt>
+  void put(BlockAt&& block, std::span<const BlockAddress> reads, Answer answer) {
+    if (std::any_of(reads.begin(), reads.end(), [](BlockAddress a) { return a.value > UINT32_MAX; })) return;
     Digest path = kStart;
     while (!reads.empty()) {
       const uint32_t count = put_node(path, reads.first(std::min<size_t>(reads.size(), kAddresses)));
-      for (uint32_t i = 0; i < count; ++i) path = further(path, image, static_cast<uint32_t>(reads[i].value));
+      for (uint32_t i = 0; i < count; ++i) path = further(path, block, static_cast<uint32_t>(reads[i].value));
       reads = reads.subspan(count);
     }
     const auto place = static_cast<uint32_t>(puts_++ & (answers_.size() - 1));
@@ -77,10 +81,11 @@ class ReadMemo {
     Answer answer;
   };
 
-  static Digest further(const Digest& path, const Image& image, uint32_t address) {
+  template <class BlockAt>
+  static Digest further(const Digest& path, BlockAt& block, uint32_t address) {
     const BlockAddress at(address);
     if (mutant(Mutant::kReadsByPlace)) return digest_at(address, path);
-    return digest_at(address, path) + identity(at, image.block(at));
+    return digest_at(address, path) + identity(at, block(at));
   }
   Node& node_at(const Digest& key) { return nodes_[slot_of(key)]; }
   const Node& node_at(const Digest& key) const { return nodes_[slot_of(key)]; }

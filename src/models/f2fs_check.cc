@@ -10,7 +10,7 @@
 namespace sisyfs::f2fs {
 
 std::vector<OptionSpec> option_specs() {
-  return {
+  std::vector<OptionSpec> specs = {
       OptionSpec::choice("preset", {"thesis", "small"}, "thesis",
                          "sizes: as in the thesis, or so few segments and nids that a few ops fill it"),
       OptionSpec::integer("segments", 0, kMaxSegments, 0,
@@ -46,10 +46,10 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("fsync", true, "also sync single files"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
-      OptionSpec::choice("crash", {"prefixes", "subsets", "none"}, "prefixes",
-                         "what a power cut keeps of the writes since the last flush"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
+  for (OptionSpec& spec : trouble_specs()) specs.push_back(std::move(spec));
+  return specs;
 }
 
 Config config_of(const Options& options) {

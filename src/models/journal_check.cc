@@ -70,10 +70,9 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("fsync", true, "also sync single files, which commits everything"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
-      OptionSpec::choice("crash", {"prefixes", "subsets", "none"}, "prefixes",
-                         "what a power cut keeps of the writes since the last flush"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
+  for (OptionSpec& spec : trouble_specs()) specs.push_back(std::move(spec));
   for (OptionSpec& spec : bug_specs()) specs.push_back(std::move(spec));
   return specs;
 }

@@ -3,6 +3,7 @@
 #include "judge/disk_system.h"
 #include "models/mapping_story.h"
 #include "models/mapping_target.h"
+#include "models/workload_options.h"
 
 namespace sisyfs::mapping {
 namespace {
@@ -37,7 +38,7 @@ std::unique_ptr<Check> make(const Config& config, std::span<const MarkInfo> mark
 }  // namespace
 
 std::vector<OptionSpec> option_specs() {
-  return {
+  std::vector<OptionSpec> specs = {
       OptionSpec::integer("files", 1, kMaxFiles, 4, "number of files"),
       OptionSpec::integer("blocks", 1, kMaxBlocks, 6, "number of data blocks"),
       OptionSpec::integer("tasks", 1, 2, 1, "tasks that run ops at once"),
@@ -54,10 +55,10 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("symmetry", false, "merge states that differ only in the names of files and tasks"),
       OptionSpec::choice("via", {"steps", "disk"}, "steps",
                          "ops in steps with tasks interleaved, or whole on a disk through the adapter"),
-      OptionSpec::choice("crash", {"prefixes", "subsets", "none"}, "prefixes",
-                         "via=disk: what a power cut keeps of the writes since the last flush"),
       OptionSpec::flag("impossible", false, "via=disk: also try ops that must fail"),
   };
+  for (OptionSpec& spec : trouble_specs("via=disk: ")) specs.push_back(std::move(spec));
+  return specs;
 }
 
 Config config_of(const Options& options) {
@@ -76,8 +77,8 @@ Config config_of(const Options& options) {
 }
 
 // As many units as a file can have: the target's own limits are the tighter ones.
-Result<std::unique_ptr<Check>> make_disk_check(Model model, const Config& config, PowerCuts cuts,
-                                               bool impossible) {
+DiskSetup disk_setup_of(Model model, const Options& options) {
+  const Config config = config_of(options);
   DiskSetup setup;
   setup.make_target = [model, config] {
     return model == Model::kLink ? make_link_target(config) : make_index_target(config);
@@ -85,26 +86,28 @@ Result<std::unique_ptr<Check>> make_disk_check(Model model, const Config& config
   setup.bounds.ops = setup.bounds.ops | OpSet(sisyfs::OpKind::kRead);
   setup.bounds.max_files = kMaxFiles;
   setup.bounds.max_file_size = kMaxBlocks;
-  setup.bounds.impossible = impossible;
-  setup.device.cache = config.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
-  setup.device.order = cuts == PowerCuts::kSubsets ? WriteOrder::kFree : WriteOrder::kInOrder;
-  setup.crashes = cuts != PowerCuts::kNone;
+  setup.bounds.impossible = options.flag("impossible");
   setup.report_repaired = config.report_dead;
-  return sisyfs::make_disk_check(std::move(setup));
+  set_trouble(options, setup);
+  setup.device.cache = config.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
+  return setup;
 }
 
 Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
   const Config config = config_of(options);
-  const auto cuts = options.choice<PowerCuts>("crash");
-  const bool impossible = options.flag("impossible");
   if (options.choice_text("via") == "steps") {
-    if (cuts == PowerCuts::kPrefixes && !impossible) return make_steps_check(model, config);
-    return bad_input("crash and impossible are options of the form with a disk: add via=disk");
+    const bool plain = options.choice_text("crash") == "prefixes" && options.integer("nesting") == 0 &&
+                       options.integer("failures") == 0 && !options.flag("all_nested") &&
+                       !options.flag("impossible");
+    if (plain) return make_steps_check(model, config);
+    return bad_input(
+        "crash, nesting, all_nested, failures and impossible are options of the form with a disk: add "
+        "via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(
         "via=disk runs whole ops of one task: tasks=2, symmetry=on and data=counter need via=steps");
-  return make_disk_check(model, config, cuts, impossible);
+  return make_disk_check(disk_setup_of(model, options));
 }
 
 std::unique_ptr<Check> make_steps_check(Model model, const Config& config) {

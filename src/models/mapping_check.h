@@ -5,19 +5,13 @@
 #include <vector>
 
 #include "judge/check.h"
+#include "judge/disk_setup.h"
 #include "models/mapping.h"
 #include "target/options.h"
 
 namespace sisyfs::mapping {
 
 enum class Model : uint8_t { kLink, kIndex };
-
-// via=disk: what a power cut leaves of the writes since the last flush. In the order of the option's values.
-enum class PowerCuts : uint8_t {
-  kPrefixes,  // the first few of them
-  kSubsets,   // any of them
-  kNone,      // the power does not go
-};
 
 // The options that both models declare, and what they mean.
 std::vector<OptionSpec> option_specs();
@@ -27,8 +21,7 @@ Config config_of(const Options& options);
 std::unique_ptr<Check> make_steps_check(Model model, const Config& config);
 
 // The model as a target with a disk, checked through the adapter, ops run whole (via=disk).
-Result<std::unique_ptr<Check>> make_disk_check(Model model, const Config& config, PowerCuts cuts,
-                                               bool impossible);
+DiskSetup disk_setup_of(Model model, const Options& options);
 
 // What the options ask for, or why they do not go together.
 Result<std::unique_ptr<Check>> make_check(Model model, const Options& options);

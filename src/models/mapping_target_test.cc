@@ -159,7 +159,7 @@ struct Cell {
   Model model;
   unsigned blocks;
   bool naive, cache;
-  PowerCuts cuts;
+  const char* cuts;
   uint32_t findings;
   uint64_t states, transitions;
 };
@@ -170,9 +170,15 @@ constexpr uint32_t kEio = bit(FindingKind::kNotWalkable);
 constexpr uint32_t kHarm = bit(FindingKind::kNotAllowed) | bit(FindingKind::kWrongEffect);
 
 SearchResult run(const Cell& cell, unsigned threads = 1, bool impossible = false) {
-  Config c = small(cell.naive, cell.cache);
-  c.blocks = cell.blocks;
-  const auto check = make_disk_check(cell.model, c, cell.cuts, impossible);
+  const std::vector<std::string> settings = {"files=2",
+                                             "blocks=" + std::to_string(cell.blocks),
+                                             cell.naive ? "order=naive" : "order=pointed",
+                                             cell.cache ? "cache=flush" : "cache=off",
+                                             std::string("crash=") + cell.cuts,
+                                             impossible ? "impossible=on" : "impossible=off"};
+  const Result<Options> options_given = Options::parse(option_specs(), settings);
+  EXPECT_TRUE(options_given);
+  const auto check = make_disk_check(disk_setup_of(cell.model, *options_given));
   EXPECT_TRUE(check);
   SearchOptions options;
   options.threads = threads;
@@ -189,24 +195,24 @@ SearchResult run(const Cell& cell, unsigned threads = 1, bool impossible = false
 // flushes, because its ops flush only at their end. A create whose inode persists and whose table does not
 // is enough. Such a device needs a flush between what is pointed to and the pointer.
 const Cell kCells[] = {
-    {Model::kLink, 3, false, false, PowerCuts::kPrefixes, 0, 1545, 19882},
-    {Model::kLink, 3, false, true, PowerCuts::kPrefixes, 0, 1545, 19882},
-    {Model::kLink, 3, false, true, PowerCuts::kSubsets, kLost | kTwice | kHarm | kEio, 4484, 75479},
-    {Model::kLink, 3, false, false, PowerCuts::kSubsets, 0, 1545, 19882},  // written through: in order
-    {Model::kLink, 3, true, false, PowerCuts::kPrefixes, kLost | kTwice | kHarm | kEio, 4342, 57498},
-    {Model::kLink, 3, true, true, PowerCuts::kPrefixes, kLost | kTwice | kHarm | kEio, 4342, 57498},
-    {Model::kLink, 3, true, false, PowerCuts::kNone, 0, 1493, 6854},
-    {Model::kLink, 4, false, true, PowerCuts::kPrefixes, 0, 17501, 230100},
-    {Model::kIndex, 3, false, false, PowerCuts::kPrefixes, 0, 981, 12540},
-    {Model::kIndex, 3, false, true, PowerCuts::kPrefixes, 0, 981, 12540},
-    {Model::kIndex, 3, false, true, PowerCuts::kSubsets, kLost | kTwice | kHarm, 3314, 53521},
-    {Model::kIndex, 3, false, false, PowerCuts::kSubsets, 0, 981, 12540},
-    {Model::kIndex, 3, true, false, PowerCuts::kPrefixes, kLost | kTwice | kHarm, 3140, 40582},
-    {Model::kIndex, 3, true, true, PowerCuts::kPrefixes, kLost | kTwice | kHarm, 3140, 40582},
-    {Model::kIndex, 3, true, false, PowerCuts::kNone, 0, 937, 4346},
-    {Model::kIndex, 4, false, true, PowerCuts::kPrefixes, 0, 9347, 121094},
+    {Model::kLink, 3, false, false, "prefixes", 0, 1545, 19882},
+    {Model::kLink, 3, false, true, "prefixes", 0, 1545, 19882},
+    {Model::kLink, 3, false, true, "subsets", kLost | kTwice | kHarm | kEio, 4484, 75479},
+    {Model::kLink, 3, false, false, "subsets", 0, 1545, 19882},  // written through: in order
+    {Model::kLink, 3, true, false, "prefixes", kLost | kTwice | kHarm | kEio, 4342, 57498},
+    {Model::kLink, 3, true, true, "prefixes", kLost | kTwice | kHarm | kEio, 4342, 57498},
+    {Model::kLink, 3, true, false, "none", 0, 1493, 6854},
+    {Model::kLink, 4, false, true, "prefixes", 0, 17501, 230100},
+    {Model::kIndex, 3, false, false, "prefixes", 0, 981, 12540},
+    {Model::kIndex, 3, false, true, "prefixes", 0, 981, 12540},
+    {Model::kIndex, 3, false, true, "subsets", kLost | kTwice | kHarm, 3314, 53521},
+    {Model::kIndex, 3, false, false, "subsets", 0, 981, 12540},
+    {Model::kIndex, 3, true, false, "prefixes", kLost | kTwice | kHarm, 3140, 40582},
+    {Model::kIndex, 3, true, true, "prefixes", kLost | kTwice | kHarm, 3140, 40582},
+    {Model::kIndex, 3, true, false, "none", 0, 937, 4346},
+    {Model::kIndex, 4, false, true, "prefixes", 0, 9347, 121094},
     // Four blocks are enough for a file with an indirect block, which can be lost.
-    {Model::kIndex, 4, true, false, PowerCuts::kPrefixes, kLost | kTwice | kHarm | kEio, 31542, 412566},
+    {Model::kIndex, 4, true, false, "prefixes", kLost | kTwice | kHarm | kEio, 31542, 412566},
 };
 
 TEST(MappingTargetTest, VerdictsAndCountsThroughADisk) {
@@ -257,7 +263,7 @@ TEST(MappingTargetTest, OptionsThatDoNotGoTogetherAreRefused) {
               "via=disk runs whole ops of one task: tasks=2, symmetry=on and data=counter need via=steps");
   }
   for (const char* other : {"crash=subsets", "crash=none", "impossible=on"}) {
-    EXPECT_EQ(error({other}), "crash and impossible are options of the form with a disk: add via=disk");
+    EXPECT_EQ(error({other}), "crash, nesting, all_nested, failures and impossible are options of the form with a disk: add via=disk");
     EXPECT_EQ(error({other, "via=disk"}), "");
   }
 }

@@ -140,6 +140,13 @@ std::string left_out_text(const SearchResult& result) {
       more ? "more than " : "", plural(result.left_out, "crash state"));
 }
 
+std::string crashes_text(const SearchResult& result) {
+  const bool more = result.crash_states == UINT64_MAX;
+  return fmt::format("{}{} judged by {}; the others were known to come back alike", more ? "more than " : "",
+                     plural(result.crash_states, "crash state"),
+                     result.recoveries == 1 ? "1 recovery" : count_text(result.recoveries) + " recoveries");
+}
+
 std::string dedup_text(const SearchOptions& options, const SearchResult& result) {
   switch (options.dedup) {
     case Dedup::kExact:
@@ -216,6 +223,7 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
                                 fmt::join(setup.settings, " "));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
   if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(result));
+  if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(result));
   if (options.order != SearchOrder::kBreadthFirst)
     out += fmt::format("  order     {}\n", order_text(options));
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",

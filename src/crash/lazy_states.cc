@@ -1,0 +1,104 @@
+#include "crash/lazy_states.h"
+
+#include "base/assert.h"
+
+namespace sisyfs {
+
+void LazyStates::restart(const Epoch& epoch) {
+  epoch_ = &epoch;
+  known_.clear();
+  for (const Epoch::Chain& chain : epoch.chains()) known_.push_back({0, chain.length});
+  choices_.clear();
+  runs_ = 0;
+  stood_for_ = 0;
+}
+
+bool LazyStates::next() {
+  reads_ = 0;
+  if (runs_++ == 0) return true;
+  stood_for_ += stands_for();
+  while (!choices_.empty()) {
+    Choice& last = choices_.back();
+    known_[last.chain] = last.before;
+    if (last.kept) {
+      last.kept = false;
+      known_[last.chain].most = last.rank;
+      return true;
+    }
+    choices_.pop_back();
+  }
+  SISYFS_ASSERT(stood_for_ == epoch_->count() || stood_for_.saturated(),
+                "the runs stood for every crash state once");
+  return false;
+}
+
+LazyStates::Fate LazyStates::fate(const Epoch::Slot& slot) const {
+  const Epoch::Piece& piece = epoch_->pieces()[slot.piece];
+  const Epoch::Kept& known = known_[piece.chain];
+  return piece.rank < known.least ? Fate::kKept : piece.rank >= known.most ? Fate::kLost : Fate::kOpen;
+}
+
+const Block* LazyStates::content(uint32_t place, uint32_t slot) const {
+  return slot != Epoch::kNone ? epoch_->slots()[slot].block.get()
+                              : epoch_->durable().block(epoch_->places()[place].address);
+}
+
+bool LazyStates::is_moot(uint32_t slot) const {
+  const Epoch::Slot& top = epoch_->slots()[slot];
+  for (uint32_t s = top.below;; s = epoch_->slots()[s].below) {
+    if (s == Epoch::kNone) return same_content(top.block.get(), content(top.place, s));
+    const Fate below = fate(epoch_->slots()[s]);
+    if (below == Fate::kLost) continue;
+    if (!same_content(top.block.get(), epoch_->slots()[s].block.get())) return false;
+    if (below == Fate::kKept) return true;
+  }
+}
+
+const Block* LazyStates::block(BlockAddress address) {
+  ++reads_;
+  const uint32_t place = epoch_->find_place(address);
+  if (place == Epoch::kNone) return epoch_->durable().block(address);
+  uint32_t s = epoch_->places()[place].top;
+  for (; s != Epoch::kNone; s = epoch_->slots()[s].below) {
+    const Epoch::Slot& slot = epoch_->slots()[s];
+    const Fate known = fate(slot);
+    if (known == Fate::kLost) continue;
+    if (known == Fate::kOpen && !is_moot(s)) {
+      const Epoch::Piece& piece = epoch_->pieces()[slot.piece];
+      choices_.push_back({piece.chain, known_[piece.chain], piece.rank, reads_, true});
+      known_[piece.chain].least = piece.rank + 1;
+    }
+    break;
+  }
+  return content(place, s);
+}
+
+bool LazyStates::decide(BlockAddress address, BlockRef* block) {
+  if (epoch_->find_place(address) == Epoch::kNone) {
+    ++reads_;
+    return false;
+  }
+  *block = BlockRef::share(this->block(address));
+  return true;
+}
+
+void LazyStates::forget(size_t count) {
+  for (; choices_.size() > count; choices_.pop_back())
+    known_[choices_.back().chain] = choices_.back().before;
+  rewind();
+}
+
+std::span<const Epoch::Kept> LazyStates::known_after(uint32_t reads) {
+  earlier_ = known_;
+  for (size_t c = choices_.size(); c-- > 0 && choices_[c].read > reads;)
+    earlier_[choices_[c].chain] = choices_[c].before;
+  return earlier_;
+}
+
+StateCount LazyStates::stands_for() const {
+  StateCount count = 1;
+  for (const Epoch::Kept& known : known_) count *= StateCount(uint64_t{known.most} - known.least + 1);
+  return count;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,94 @@
+// LazyStates: the crash states of an epoch, told apart only as far as somebody reads them.
+//
+// Recovery runs on a disk on which everything in doubt is undecided. When a block is read, it is decided
+// which of its contents survived, the newest first; what nobody reads is never decided. So one run stands for
+// all the crash states that agree on what was read, and the runs together for all there are.
+//
+//   LazyStates states(epoch);
+//   while (states.next()) {
+//     disk.load(DiskState(epoch.durable()));
+//     disk.watch(&reads, &states);              // reads decide
+//     recover(disk);
+//     ... stands for states.stands_for() crash states ...
+//   }
+//
+// Of each chain (epoch.h) it is known how many pieces were kept at least and at most. To read a block is to
+// go down its contents from the newest: was this one kept? Where that is open it is a choice, "yes" first,
+// which narrows the range of one chain; later choices are made below it. next() takes the other side of the
+// last choice that has one left, and forgets those below. A reader that reads the same as long as it sees the
+// same, as every deterministic one does, thus goes through a binary tree whose leaves are the runs, without
+// being told what to do again. Each choice splits the crash states in two; hence the ranges of all runs are
+// disjoint and add up to count(), which is asserted at the end.
+//
+// No choice is made where all that may lie there is equal: nobody can tell the difference.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "crash/epoch.h"
+#include "crash/state_count.h"
+#include "disk/mem_disk.h"
+
+namespace sisyfs {
+
+class LazyStates : public Undecided {
+ public:
+  // Borrows the epoch, which must not change while this is in use.
+  explicit LazyStates(const Epoch& epoch) { restart(epoch); }
+  // As if constructed anew, but keeps its memory.
+  void restart(const Epoch& epoch);
+
+  // Begins the next run; false when there is none. The first is the one in which everything that is read
+  // survived.
+  bool next();
+
+  // Decides, if it is open, what a block holds. This and block() are told each block once in a run.
+  bool decide(BlockAddress address, BlockRef* block) override;
+  // The block at an address, decided if need be; null is zero.
+  const Block* block(BlockAddress address);
+
+  const Epoch& epoch() const { return *epoch_; }
+  // How many crash states the run at hand stands for, as far as it has come.
+  StateCount stands_for() const;
+  // What is known of each chain by now.
+  std::span<const Epoch::Kept> known() const { return known_; }
+  // What was known of each chain after the first so many reads of the run.
+  std::span<const Epoch::Kept> known_after(uint32_t reads);
+  // Some choice was made in this run.
+  bool decided() const { return !choices_.empty(); }
+  // The reader starts again from its first read, and will read the same.
+  void rewind() { reads_ = 0; }
+  // Choices of this run so far. Those after the first `count` are forgotten, and the reader starts again.
+  size_t choices() const { return choices_.size(); }
+  void forget(size_t count);
+
+  // Runs begun.
+  uint64_t runs() const { return runs_; }
+
+ private:
+  struct Choice {
+    uint32_t chain = 0;
+    Epoch::Kept before;
+    uint32_t rank = 0;
+    uint32_t read = 0;  // of the run, from 1
+    bool kept = true;   // the first side
+  };
+  enum class Fate : uint8_t { kLost, kOpen, kKept };
+
+  Fate fate(const Epoch::Slot& slot) const;
+  // Whether all that may lie at this slot's block, from it downwards, is equal.
+  bool is_moot(uint32_t slot) const;
+  const Block* content(uint32_t place, uint32_t slot) const;
+
+  const Epoch* epoch_ = nullptr;
+  std::vector<Epoch::Kept> known_;  // by chain
+  std::vector<Choice> choices_;
+  std::vector<Epoch::Kept> earlier_;
+  uint32_t reads_ = 0;
+  uint64_t runs_ = 0;
+  StateCount stood_for_;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,133 @@
+#include "judge/power_cuts.h"
+
+#include <algorithm>
+
+namespace sisyfs {
+
+PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
+    : none(setup.device, blank),
+      looks(setup.device, DiskState(blank)),
+      eager(none),
+      lazy(none),
+      shown(none) {}
+
+PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank)
+    : setup_(setup), recoverer_(recoverer) {
+  for (uint32_t level = 0; level <= setup.nesting; ++level)
+    levels_.push_back(std::make_unique<Level>(setup, blank));
+}
+
+void PowerCuts::begin(Level& level, const Look& look) {
+  level.event = look.event;
+  level.looking = true;
+  if (setup_.lazy) return level.lazy.restart(look.epoch);
+  level.eager.restart(look.epoch, setup_.enumeration);
+  counts_.stood_for += level.eager.planned();
+  if (level.eager.complete()) return;
+  cut_short_ = true;
+  counts_.left_out += level.eager.cut_off();
+}
+
+void PowerCuts::begin_look() {
+  level_ = 0;
+  may_descend_ = cut_short_ = false;
+  seen_.clear();
+  begin(*levels_[0], *look_);
+}
+
+bool PowerCuts::next_state(Level& level) {
+  if (setup_.lazy) return level.lazy.next();
+  return (level.state = level.eager.next()) != nullptr;
+}
+
+// Where recovery starts to change what it read. Up to there another recovery would do the same again.
+size_t PowerCuts::first_change(const Recovered& recovered) {
+  recovered.log.events(events_);
+  if (setup_.all_nested) return 0;
+  const std::vector<BlockAddress>& reads = recovered.blocks;
+  for (size_t e = 0; e < events_.size(); ++e) {
+    if (!events_[e]->changes_blocks()) continue;
+    const uint64_t first = events_[e]->first.value, end = first + events_[e]->count.value;
+    const auto touched = [&](BlockAddress at) { return at.value >= first && at.value < end; };
+    if (std::any_of(reads.begin(), reads.end(), touched)) return e + 1;
+  }
+  return SIZE_MAX;
+}
+
+// The power goes in the recovery from the outcome at hand.
+void PowerCuts::descend() {
+  Level& from = *levels_[level_];
+  from.recovered = *recovered_;
+  const Recovered& cut = from.recovered;
+  Level& to = *levels_[++level_];
+  to.looking = false;
+  to.skip = first_change(cut);
+  to.looks.restart(DiskState(cut.start, cut.start, cut.log, cut.open), 0);
+}
+
+bool PowerCuts::next_nested_look(Level& level) {
+  while (const Look* look = level.looks.next()) {
+    // A look shows what came before its event, and a write that passes the cache itself.
+    if (look->event + (look->reason == LookReason::kBeforeFua ? 1 : 0) < level.skip) continue;
+    if (!seen_.insert(digest_at(level_, look->epoch.digest()))) continue;
+    begin(level, *look);
+    return true;
+  }
+  return false;
+}
+
+bool PowerCuts::next() {
+  if (may_descend_) descend();
+  may_descend_ = false;
+  for (;;) {
+    Level& level = *levels_[level_];
+    if (!level.looking) {
+      if (level_ == 0) return false;
+      if (!next_nested_look(level)) --level_;
+      continue;
+    }
+    if (!next_state(level)) {
+      level.looking = false;
+      continue;
+    }
+    recovered_ = setup_.lazy ? &recoverer_.recover(level.lazy) : &recoverer_.recover(*level.state);
+    if (setup_.lazy) counts_.stood_for += level.lazy.stands_for();
+    ++counts_.outcomes;
+    // What came back wrong needs no second power cut.
+    may_descend_ =
+        level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 && recovered_->work != 0;
+    return true;
+  }
+}
+
+Digest PowerCuts::digest() const {
+  if (!setup_.lazy && level_ == 0) return levels_[0]->state->digest();
+  if (!recovered_->alive) return Digest{level_, recovered_->findings};
+  return digest_at(1, recovered_->memory.digest()) + digest_at(2, recovered_->disk_print) +
+         digest_at(3, recovered_->tree.digest());
+}
+
+CrashState& PowerCuts::crash_state(uint32_t number) {
+  Level& level = *levels_[number];
+  if (!setup_.lazy) return *level.state;
+  level.shown.restart(level.lazy.epoch());
+  for (uint32_t chain = 0; chain < level.lazy.known().size(); ++chain)
+    level.shown.keep(chain, level.lazy.known()[chain].most);
+  return level.shown;
+}
+
+bool PowerCuts::lost_anything() const {
+  const Level& level = *levels_[0];
+  if (!setup_.lazy) return level.state->lost_pieces() != 0;
+  const auto chains = level.lazy.epoch().chains();
+  for (size_t chain = 0; chain < chains.size(); ++chain)
+    if (level.lazy.known()[chain].most < chains[chain].length) return true;
+  return false;
+}
+
+RecoveryNotes PowerCuts::notes() {
+  Level& level = *levels_[level_];
+  return setup_.lazy ? recoverer_.notes(level.lazy) : recoverer_.notes(*level.state);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,110 @@
+// PowerCuts: what a power cut may leave of a log, recovered, one outcome after the other.
+//
+// Goes through the looks of a log (crash/looks.h) and through the crash states of each look, one by one or
+// lazily, as the setup says. Recovery writes to the disk too: with nesting, what it did is a log like any
+// other, and the power goes again in the middle of it, and so on to the bound.
+//
+//   cuts.restart(disk_state, judged);
+//   while (cuts.next_look()) {
+//     cuts.begin_look();
+//     while (cuts.next()) judge(cuts.recovered());
+//   }
+//
+// The outcomes of a look are numbered: each crash state is followed by those that come from power cuts in its
+// recovery. Numbers depend on the state of the disk and the setup alone, never on what was remembered.
+//
+// A power cut in recovery is passed over as long as recovery has not changed anything that it had read: then
+// it reads the same again, and does the same (FiSC, 6.1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crash/crash_states.h"
+#include "crash/lazy_states.h"
+#include "crash/looks.h"
+#include "judge/digest_set.h"
+#include "judge/recoverer.h"
+
+namespace sisyfs {
+
+// How many crash states there were, and what became of them.
+struct CutCounts {
+  StateCount stood_for;  // crash states that were judged
+  StateCount left_out;   // and those that were not, because of a bound
+  uint64_t outcomes = 0;
+};
+
+class PowerCuts {
+ public:
+  // All are borrowed.
+  PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank);
+
+  // The log of a disk, of which the first `judged` events were looked at before.
+  void restart(const DiskState& state, size_t judged) { levels_[0]->looks.restart(state, judged); }
+  // The next look of the log, or null.
+  const Look* next_look() { return look_ = levels_[0]->looks.next(); }
+  // The outcomes of that look come next.
+  void begin_look();
+  // The next one; false if there is none.
+  bool next();
+
+  // Of the outcome at hand. Lives until the next call of next().
+  const Recovered& recovered() const { return *recovered_; }
+  // What stands for it as a state, whichever way it came about.
+  Digest digest() const;
+  // How deep it is: 0 for a power cut during the op, 1 for one in the recovery from that, and so on.
+  uint32_t level() const { return level_; }
+  // What was kept at each level; of a lazy one what was not decided is as if it had survived.
+  CrashState& crash_state(uint32_t level);
+  // The event of the log of that level before which the power went.
+  size_t event(uint32_t level) const { return levels_[level]->event; }
+  // What the recovery of the level before did to the disk, which was cut. Not of level 0.
+  const Log& log(uint32_t level) const { return levels_[level - 1]->recovered.log; }
+  // What came back at level 0, where this one is deeper.
+  const Tree& tree_before() const { return levels_[0]->recovered.tree; }
+  bool lost_anything() const;
+  // Not all crash states of this look were judged.
+  bool cut_short() const { return cut_short_; }
+  RecoveryNotes notes();
+
+  const CutCounts& counts() const { return counts_; }
+  void clear_counts() { counts_ = {}; }
+
+ private:
+  struct Level {
+    Level(const DiskSetup& setup, const Image& blank);
+
+    Epoch none;  // for those below, until they get one
+    Looks looks;
+    CrashStates eager;
+    LazyStates lazy;
+    CrashState shown;    // of a lazy one, for reports
+    size_t event = 0;    // where the power went
+    size_t skip = 0;     // up to here no event changed what was read
+    bool looking = false;
+    Recovered recovered;  // where there is a level below
+    CrashState* state = nullptr;
+  };
+
+  void begin(Level& level, const Look& look);
+  bool next_state(Level& level);
+  bool next_nested_look(Level& level);
+  void descend();
+  size_t first_change(const Recovered& recovered);
+
+  const DiskSetup& setup_;
+  Recoverer& recoverer_;
+  std::vector<std::unique_ptr<Level>> levels_;
+  const Look* look_ = nullptr;
+  uint32_t level_ = 0;
+  bool may_descend_ = false;
+  bool cut_short_ = false;
+  const Recovered* recovered_ = nullptr;
+  DigestSet seen_;      // nested looks of this look
+  std::vector<const Event*> events_;
+  CutCounts counts_;
+};
+
+}  // namespace sisyfs

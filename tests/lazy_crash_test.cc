@@ -1,0 +1,141 @@
+// Lazy crash states against eager ones, through the adapter, on the models, right and wrong.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/disk_system.h"
+#include "models/f2fs_check.h"
+#include "models/journal_check.h"
+#include "models/mapping_check.h"
+
+namespace sisyfs {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+DiskSetup setup_of(const std::string& target, const Settings& settings) {
+  const bool mapping = target == "link" || target == "index";
+  const auto specs = mapping             ? mapping::option_specs()
+                     : target == "f2fs" ? f2fs::option_specs()
+                                         : journal::option_specs();
+  const Result<Options> options = Options::parse(specs, settings);
+  EXPECT_TRUE(options) << (options ? "" : options.error().message);
+  if (mapping)
+    return mapping::disk_setup_of(target == "link" ? mapping::Model::kLink : mapping::Model::kIndex, *options);
+  Result<DiskSetup> setup = target == "f2fs" ? f2fs::setup_of(*options) : journal::setup_of(*options);
+  EXPECT_TRUE(setup);
+  return *std::move(setup);
+}
+
+// What power cuts bring about on all paths of so many steps: what is found, and what comes back.
+struct Outcomes {
+  std::set<std::pair<uint32_t, Digest>> all;
+  uint32_t findings = 0;
+  uint64_t crash_states = 0, recoveries = 0, left_out = 0, states = 0;
+};
+
+struct Gather {
+  const DiskSystem& system;
+  Outcomes& out;
+  std::set<Digest>& seen;
+  std::vector<DiskSystemState>& next_states;
+  DiskSystemState scratch;
+
+  DiskSystemState& next() { return scratch; }
+  void commit(Choice choice, const Outcome& outcome) {
+    out.findings |= outcome.findings;
+    (void)choice;
+    const Digest tree = scratch.over ? Digest{} : scratch.expectation.now().digest();
+    out.all.emplace(outcome.findings, tree);
+    if (!scratch.over && seen.insert(scratch.print).second) next_states.push_back(scratch);
+  }
+};
+
+Outcomes outcomes(const std::string& target, Settings settings, const std::string& crash, uint32_t depth) {
+  settings.push_back("crash=" + crash);
+  DiskSetup setup = setup_of(target, settings);
+  setup.enumeration.max_states = UINT64_MAX;
+  const Result<DiskSystem> system = DiskSystem::make(std::move(setup));
+  EXPECT_TRUE(system);
+  Outcomes out;
+  std::set<Digest> seen;
+  std::vector<DiskSystemState> now(1), later;
+  system->initial(now[0]);
+  for (uint32_t step = 0; step < depth; ++step) {
+    later.clear();
+    for (const DiskSystemState& state : now) {
+      Gather sink{*system, out, seen, later, {}};
+      system->expand(state, sink);
+    }
+    now.swap(later);
+  }
+  out.states = seen.size();
+  out.crash_states = system->rigs().stood_for();
+  out.recoveries = system->rigs().runs();
+  out.left_out = system->rigs().left_out();
+  return out;
+}
+
+struct Case {
+  std::string target;
+  Settings settings;
+  uint32_t depth;
+};
+
+std::vector<Case> cases() {
+  const Settings tiny = {"via=disk", "files=2", "blocks=3"};
+  const auto with = [](Settings a, const Settings& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  std::vector<Case> all;
+  for (const char* target : {"link", "index"}) {
+    for (const char* order : {"order=naive", "order=pointed"})
+      for (const char* cache : {"cache=off", "cache=flush"})
+        all.push_back({target, with(tiny, {order, cache}), 4});
+  }
+  const Settings small = {"files=1", "dirs=1", "depth=1", "write=1"};
+  for (const char* setting :
+       {"mode=ordered", "mode=writeback", "mode=data", "record=ends", "record=tagged", "commit_barrier=no-before",
+        "commit_barrier=no-after", "commit_barrier=none", "clean_flag=early", "fsck_map=forget",
+        "fsync_parent=off", "fsync_size=off", "sync_bitmap=off", "revoke=off", "reuse_type=confused",
+        "replay_flush=off", "fsck_flush=off"})
+    all.push_back({"journal", with(small, {setting}), 3});
+  for (const char* setting : {"reuse=checkpoint", "reuse=lifo", "reuse=fifo", "bitmaps=off",
+                              "cp_order=footer-first", "cp_order=tables-last", "cp_flush=off", "rollforward=off"})
+    all.push_back({"f2fs", with(small, {setting}), 2});
+  return all;
+}
+
+class LazyCrash : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Models, LazyCrash, testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param.target;
+  for (const char c : info.param.settings[2] + info.param.settings.back())
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name + std::to_string(info.index);
+});
+
+TEST_P(LazyCrash, FindsWhatEveryCrashStateByItselfFinds) {
+  const Outcomes eager = outcomes(GetParam().target, GetParam().settings, "subsets", GetParam().depth);
+  const Outcomes lazy = outcomes(GetParam().target, GetParam().settings, "lazy", GetParam().depth);
+  ASSERT_EQ(eager.left_out, 0u) << "the bound lets the eager one see everything";
+  EXPECT_EQ(lazy.left_out, 0u);
+  EXPECT_EQ(lazy.findings, eager.findings);
+  EXPECT_EQ(lazy.all, eager.all) << "the same findings with the same trees";
+  EXPECT_LE(lazy.recoveries, eager.recoveries);
+}
+
+TEST(LazyCrash, SixtyBlocksInDoubtAreExhausted) {
+  const Outcomes lazy =
+      outcomes("journal", {"write=60", "file_blocks=60", "blocks=100", "files=1", "dirs=0"}, "lazy", 2);
+  EXPECT_EQ(lazy.findings, 0u);
+  EXPECT_EQ(lazy.left_out, 0u);
+  EXPECT_GE(lazy.crash_states, uint64_t{1} << 60);
+  EXPECT_LT(lazy.recoveries, 2000u);
+}
+
+}  // namespace
+}  // namespace sisyfs
