@@ -198,12 +198,18 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
     outcome_.findings |= bit(failed_ ? FindingKind::kHiddenError : FindingKind::kWrongErrno);
 
   // A power cut during an op that fails must leave what was there, one during an op that succeeds may leave
-  // what it leads to as well. So may one that the disk has failed: some of it may have been done.
+  // what it leads to as well. So may one that the disk has failed, then and later: it may have been done and
+  // is not seen. To the expectation it was done and undone.
   after_ = from_->expectation;
   during_ = from_->expectation;
-  if (result_.error == 0 || (is_refusal() && expected_.error == 0)) during_.begin_op(tree);
-  if (result_.error == 0) {
+  const bool may_be_done = is_refusal() && expected_.error == 0;
+  if (result_.error == 0 || may_be_done) {
+    during_.begin_op(tree);
     after_.begin_op(std::move(tree));
+    after_.end_op(0);
+  }
+  if (may_be_done) {
+    after_.begin_op(from_->expectation.now());
     after_.end_op(0);
   }
   if (result_.error == 0 && promises_all(traits_, op.kind)) {

@@ -72,7 +72,8 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
-  for (OptionSpec& spec : trouble_specs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs()) specs.push_back(std::move(spec));
+  specs.push_back(failures_spec());
   for (OptionSpec& spec : bug_specs()) specs.push_back(std::move(spec));
   return specs;
 }
@@ -114,6 +115,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   DiskSetup setup;
   setup.make_target = [config] { return make_target(config); };
   set_workload(options, setup);
+  setup.failures = static_cast<uint32_t>(options.integer("failures"));
   OpSet& ops = setup.bounds.ops;
   if (!options.flag("rename")) ops = ops - OpSet(OpKind::kRename);
   if (options.flag("links")) ops = ops | OpSet(OpKind::kLink, OpKind::kSymlink);

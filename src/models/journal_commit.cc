@@ -15,6 +15,8 @@ namespace sisyfs::journal {
 
 int Core::reserve(const Needs& needs) {
   if (failed_ != 0) return failed_;
+  // A commit that failed may come back, with the blocks that it took. None of them is used before it cannot.
+  if (memory_.skip != 0 && restart_journal() != 0) return failed_;
   const unsigned logged = needs.metadata + (is_logged(Kind::kData) ? needs.data : 0);
   const auto fits = [&] {
     return logged_page_count() + logged <= max_logged() &&
@@ -85,7 +87,7 @@ void Core::write_data(bool all, Ino synced) {
       continue;
     }
     write_disk(address, page_bytes(p), kBlockSize, Kind::kData);
-    drop_page(p);
+    if (failed_ == 0) drop_page(p);
   }
 }
 
@@ -96,6 +98,8 @@ int Core::commit(bool all_data, Ino synced) {
   write_data(all_data || config_.mode != Mode::kWriteback, synced);
   if (logged_page_count() != 0 || (memory_.revoked[0] | memory_.revoked[1]) != 0)
     write_record(synced);
+  else if (memory_.skip != 0)
+    checkpoint(false);  // what failed must not come back any more
   else if (memory_.unflushed != 0)
     flush_disk();
   if (failed_ != 0) {
@@ -215,13 +219,33 @@ void Core::checkpoint(bool by_sync) {
     write_disk(address, block.data(), kBlockSize, layout_.kind_of(address));
   }
   flush_disk();
+  write_journal_super();
+  flush_disk();
   if (failed_ != 0) return;
   memory_.logged = {};
   memory_.used = 0;
   memory_.skip = 0;
-  write_journal_super();
-  flush_disk();
   marks_ |= kCheckpointed;
+  // That is done, whatever becomes of the op that needed it.
+  for (Memory* undone : {&backup_, &commit_backup_}) {
+    undone->logged = memory_.logged;
+    undone->used = memory_.used;
+    undone->skip = memory_.skip;
+    undone->head = memory_.head;
+    undone->sequence = memory_.sequence;
+    undone->stale_maps = memory_.stale_maps;
+  }
+}
+
+// Brings the journal back into use after a commit that failed.
+int Core::restart_journal() {
+  commit_backup_ = memory_;
+  checkpoint(false);
+  if (failed_ == 0) return 0;
+  memory_ = commit_backup_;
+  memory_.skip = 1;
+  ++memory_.sequence;
+  return failed_;
 }
 
 int Core::fsync(std::string_view path) {

@@ -56,7 +56,9 @@ void Core::read_block(Address address, std::byte* out) {
     std::memcpy(out, page_bytes(page), kBlockSize);
 }
 
+// After a failure nothing is written any more by the same op: a commit block, above all, would lie.
 void Core::write_disk(Address address, const void* bytes, size_t size, Kind kind) {
+  if (failed_ != 0) return;
   std::array<std::byte, kBlockSize> block{};
   std::memcpy(block.data(), bytes, size);
   const WriteFlags flags{.fua = false, .block_kind = static_cast<BlockKind>(kind)};
@@ -65,6 +67,7 @@ void Core::write_disk(Address address, const void* bytes, size_t size, Kind kind
 }
 
 void Core::flush_disk() {
+  if (failed_ != 0) return;
   if (disk_->flush() == IoStatus::kOk)
     memory_.unflushed = 0;
   else

@@ -184,6 +184,7 @@ class Core {
   void write_copies(const std::array<uint8_t, kMaxPages>& list, unsigned count, Ino synced, unsigned* at);
   bool forget_size(Address address, Ino synced, std::byte* bytes);
   void checkpoint(bool by_sync);
+  int restart_journal();
   void write_journal_super();
   void write_super(bool clean);
 

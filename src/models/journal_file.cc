@@ -89,6 +89,7 @@ int Core::open(std::string_view path) {
 int Core::close(std::string_view path) {
   failed_ = 0;
   const Found at = find(path, Last::kFollow);
+  if (failed_ != 0) return failed_;
   return at.error != 0 || at.node == 0 ? EBADF : close(at.node);
 }
 

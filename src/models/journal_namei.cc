@@ -290,12 +290,14 @@ int Core::rename(std::string_view from, std::string_view to) {
   if (source.name.length == 0 || target.name.length == 0) return EBUSY;
   if (source.node == 0) return ENOENT;
   Inode moved = inode(source.node);
+  if (failed_ != 0) return failed_;
   const bool directory = moved.type == Type::kDirectory;
   if (directory && lies_in(target.parent, source.node)) return failed_ != 0 ? failed_ : EINVAL;
   Needs needs{.metadata = 9};
   Slot slot = target.slot;
   if (target.node != 0) {
     const Inode replaced = inode(target.node);
+    if (failed_ != 0) return failed_;
     const bool replaces_directory = replaced.type == Type::kDirectory;
     if (replaces_directory && lies_in(source.parent, target.node)) return failed_ != 0 ? failed_ : ENOTEMPTY;
     if (source.node == target.node) return 0;

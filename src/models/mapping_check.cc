@@ -57,7 +57,7 @@ std::vector<OptionSpec> option_specs() {
                          "ops in steps with tasks interleaved, or whole on a disk through the adapter"),
       OptionSpec::flag("impossible", false, "via=disk: also try ops that must fail"),
   };
-  for (OptionSpec& spec : trouble_specs("via=disk: ")) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs("via=disk: ")) specs.push_back(std::move(spec));
   return specs;
 }
 
@@ -88,7 +88,7 @@ DiskSetup disk_setup_of(Model model, const Options& options) {
   setup.bounds.max_file_size = kMaxBlocks;
   setup.bounds.impossible = options.flag("impossible");
   setup.report_repaired = config.report_dead;
-  set_trouble(options, setup);
+  set_cuts(options, setup);
   setup.device.cache = config.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
   return setup;
 }
@@ -97,12 +97,10 @@ Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
   const Config config = config_of(options);
   if (options.choice_text("via") == "steps") {
     const bool plain = options.choice_text("crash") == "prefixes" && options.integer("nesting") == 0 &&
-                       options.integer("failures") == 0 && !options.flag("all_nested") &&
-                       !options.flag("impossible");
+                       !options.flag("all_nested") && !options.flag("impossible");
     if (plain) return make_steps_check(model, config);
     return bad_input(
-        "crash, nesting, all_nested, failures and impossible are options of the form with a disk: add "
-        "via=disk");
+        "crash, nesting, all_nested and impossible are options of the form with a disk: add via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

@@ -20,10 +20,10 @@ void set_workload(const Options& options, DiskSetup& setup) {
   bounds.max_file_size = count("file_blocks");
   bounds.impossible = options.flag("impossible");
   setup.max_system_ops = count("system_ops");
-  set_trouble(options, setup);
+  set_cuts(options, setup);
 }
 
-std::vector<OptionSpec> trouble_specs(std::string_view prefix) {
+std::vector<OptionSpec> cut_specs(std::string_view prefix) {
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
       OptionSpec::choice("crash", {"prefixes", "subsets", "lazy", "none"}, "prefixes",
@@ -34,18 +34,20 @@ std::vector<OptionSpec> trouble_specs(std::string_view prefix) {
                           says("power cuts in recovery, in recovery from that, and so on, at most")),
       OptionSpec::flag("all_nested", false,
                        says("power cuts in recovery also where it has changed nothing that it had read")),
-      OptionSpec::integer("failures", 0, 3, 0, says("disk accesses that fail on a path, at most")),
   };
 }
 
-void set_trouble(const Options& options, DiskSetup& setup) {
+OptionSpec failures_spec() {
+  return OptionSpec::integer("failures", 0, 3, 0, "disk accesses that fail on a path, at most");
+}
+
+void set_cuts(const Options& options, DiskSetup& setup) {
   const std::string_view crash = options.choice_text("crash");
   setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   setup.crashes = crash != "none";
   setup.lazy = crash == "lazy";
   setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.all_nested = options.flag("all_nested");
-  setup.failures = static_cast<uint32_t>(options.integer("failures"));
 }
 
 }  // namespace sisyfs

@@ -10,13 +10,16 @@
 namespace sisyfs {
 
 // Sets bounds, device and power cuts of a setup from the options fsync, remount, handles, one_write,
-// system_ops, files, dirs, depth, write, file_blocks, impossible and those about trouble, which must be among
+// system_ops, files, dirs, depth, write, file_blocks, impossible and those about power cuts, which must be among
 // the target's.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// The options about power cuts and failing disks, crash, nesting, all_nested and failures. `prefix` comes first
-// in what is said of each.
-std::vector<OptionSpec> trouble_specs(std::string_view prefix = "");
-void set_trouble(const Options& options, DiskSetup& setup);
+// The options about power cuts, crash, nesting and all_nested. `prefix` comes first in what is said of each.
+std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
+void set_cuts(const Options& options, DiskSetup& setup);
+
+// The option failures, of targets that say what they do when the disk fails. Its value goes to
+// DiskSetup::failures.
+OptionSpec failures_spec();
 
 }  // namespace sisyfs
