@@ -90,6 +90,7 @@ constexpr Bench kBenches[] = {{"spin", bench_spin, false},
                               {"optimisations", bench_optimisations, false},
                               {"f2fs", bench_f2fs, true},
                               {"journal", bench_journal, true},
+                              {"crash", bench_crash, true},
                               {"shape", bench_shape, true},
                               {"isomorphism", bench_isomorphism, true}};
 
@@ -180,19 +181,19 @@ void add_bench(CLI::App& app, int& exit) {
   sub->add_option(
          "name", flags->name,
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
-         "a search), shape (what dedup by shape misses) or isomorphism (what it saves)")
+         "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape misses) or isomorphism (what it saves)")
       ->required()
-      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "shape", "isomorphism"}));
+      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape", "isomorphism"}));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,
-                  "f2fs, journal, shape, isomorphism: steps from the start at most")
+                  "f2fs, journal, crash, shape, isomorphism: steps from the start at most")
       ->check(CLI::Range(1, 64));
   sub->add_option("--exact-depth", flags->bench.exact_depth, "shape: the same for exact dedup, if less")
       ->check(CLI::Range(1, 64));
   sub->add_option(
          "--set", flags->bench.settings,
-         "f2fs, journal, shape, isomorphism: an option of the target, as name=value; may be repeated")
+         "f2fs, journal, crash, shape, isomorphism: an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
       ->check(CLI::Range(1, 99))

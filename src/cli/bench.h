@@ -28,6 +28,8 @@ BenchResult bench_optimisations(const BenchFlags& flags);
 // What a search of a model costs: speed, the model's own share, memory.
 BenchResult bench_f2fs(const BenchFlags& flags);
 BenchResult bench_journal(const BenchFlags& flags);
+// What a crash state costs, and how many lazy crash states and the rule for power cuts in recovery save.
+BenchResult bench_crash(const BenchFlags& flags);
 // What dedup by shape saves and misses, by the number of last ops that count (thesis Figure 5.13).
 BenchResult bench_shape(const BenchFlags& flags);
 // States and paths without power cuts, by dedup (thesis Figure 5.11).

@@ -119,6 +119,7 @@ struct SearchResult {
   uint64_t left_out = 0;     // crash states that a bound of the target left out, as far as they are counted
   uint64_t crash_states = 0;  // that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // carried out for them: the others were known to come back alike
+  uint64_t crash_images = 0;  // where crash states are built one by one: those that were not met before
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

@@ -80,8 +80,8 @@ class DiskRig {
 
   // Crash states since begin().
   const CutCounts& counts() const { return cuts_.counts(); }
-  // Recoveries carried out, ever.
-  uint64_t runs() const { return recoverer_.runs(); }
+  // Of recoveries, ever.
+  const Recoverer& recoverer() const { return recoverer_; }
 
  private:
   struct WalkAnswer {
@@ -179,7 +179,8 @@ class RigPool {
   uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
   uint64_t stood_for() const { return stood_for_.load(std::memory_order_relaxed); }
   uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
-  void add(const CutCounts& counts, uint64_t runs);
+  uint64_t images() const { return images_.load(std::memory_order_relaxed); }
+  void add(const CutCounts& counts, uint64_t runs, uint64_t images);
 
  private:
   static constexpr size_t kSlots = 64;
@@ -190,7 +191,7 @@ class RigPool {
   Bounds bounds_;
   Image blank_;
   std::array<std::atomic<DiskRig*>, kSlots> free_{};
-  std::atomic<uint64_t> left_out_{0}, stood_for_{0}, runs_{0};
+  std::atomic<uint64_t> left_out_{0}, stood_for_{0}, runs_{0}, images_{0};
 };
 
 }  // namespace sisyfs

@@ -73,12 +73,14 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   // What was left out may hold anything, and so may a state that another of its shape stands for.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     const RigPool& rigs = system().rigs();
-    const uint64_t before = rigs.left_out(), stood_for = rigs.stood_for(), runs = rigs.runs();
+    const uint64_t before = rigs.left_out(), stood_for = rigs.stood_for(), runs = rigs.runs(),
+                   images = rigs.images();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : SystemCheck::search(options, show);
     result.left_out = rigs.left_out() - before;
     result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
     result.recoveries = rigs.runs() - runs;
+    result.crash_images = rigs.images() - images;
     if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);

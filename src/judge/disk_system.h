@@ -42,7 +42,7 @@ class DiskSystem {
     if (from.over) return;
     const RigPool::Lease rig(*rigs_);
     rig->begin(from);
-    const uint64_t runs = rig->runs();
+    const uint64_t runs = rig->recoverer().runs(), images = rig->recoverer().images();
     const auto ops = static_cast<uint32_t>(std::min<size_t>(rig->ops().size(), DiskMove::kOps));
     for (uint32_t op = 0; op < ops; ++op) {
       rig->run(op);
@@ -55,7 +55,7 @@ class DiskSystem {
         }
       } while (rig->run_again());
     }
-    rigs_->add(rig->counts(), rig->runs() - runs);
+    rigs_->add(rig->counts(), rig->recoverer().runs() - runs, rig->recoverer().images() - images);
   }
 
   // Does one choice again; see explore/system.h. False if `from` has no such choice.

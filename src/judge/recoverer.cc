@@ -32,15 +32,12 @@ void Recoverer::watch(const Image& image, LazyStates* run) {
 }
 
 const Recovered& Recoverer::recover(CrashState& state) {
-  if (const Recovered* known = by_digest_.find(state.digest())) {
-    ++known_;
-    return *known;
-  }
+  if (const Recovered* known = by_digest_.find(state.digest())) return *known;
+  ++images_;
   Recovered& out = by_digest_.put(state.digest());
   const Image& image = state.image();
   const auto block = [&](BlockAddress address) { return image.block(address); };
   if (const Recovery* known = by_reads_.find(block)) {
-    ++known_;
     static_cast<Recovery&>(out) = *known;
   } else {
     watch(image, nullptr);
@@ -57,7 +54,6 @@ const Recovered& Recoverer::recover(LazyStates& run) {
   // A walk through what is known that leads nowhere may have asked for more than will be read.
   const size_t choices = run.choices();
   if (const Recovery* known = by_reads_.find(block)) {
-    ++known_;
     static_cast<Recovery&>(out) = *known;
   } else {
     run.forget(choices);

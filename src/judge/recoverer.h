@@ -73,9 +73,9 @@ class Recoverer {
   // The rare things that the target did since they were asked for last.
   uint32_t marks_of_target();
 
-  // Recoveries that were carried out, and those whose answer was known.
+  // Recoveries that were carried out, and crash states, built as images, that were new.
   uint64_t runs() const { return runs_; }
-  uint64_t known() const { return known_; }
+  uint64_t images() const { return images_; }
 
  private:
   void carry_out(Recovery& out, RecoveryNotes* notes);
@@ -92,7 +92,7 @@ class Recoverer {
   MemDisk& disk_;
   std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
   RepairReport report_, report_again_;
-  uint64_t runs_ = 0, known_ = 0;
+  uint64_t runs_ = 0, images_ = 0;
 
   Epoch epoch_, rest_;
   Looks settling_;
