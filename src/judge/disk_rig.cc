@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "judge/usable.h"
 
 namespace sisyfs {
 namespace {
+
+constexpr unsigned kSmall = 2;  // bits more for answers that take a few bytes
 
 // Where all paths end that end with a broken promise.
 constexpr Digest kOverPrint{0x6f766572, 1};
@@ -63,19 +64,13 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       disk_(blank),
       during_(traits_.contract, Tree(), rules_of(traits_)),
       after_(during_),
-      end_(blank),
       epoch_(setup.device, blank),
       looks_(setup.device, DiskState(blank)),
       states_(epoch_),
       settling_(setup.device, DiskState(blank)),
-      recoveries_(setup.memo_bits),
-      walks_(setup.memo_bits),
-      recoveries_by_reads_(setup.memo_bits) {
-  for (const ProblemKind& problem : traits_.problems) {
-    const auto kind = find_kind(problem.code);
-    problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
-  }
-}
+      recoverer_(setup, bounds, *target_, blank),
+      crash_prints_(setup.memo_bits),
+      walks_(setup.memo_bits + kSmall) {}
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
@@ -91,14 +86,15 @@ int DiskRig::put_initial(DiskSystemState& to) {
   to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
   to.system_ops = 0;
   to.last_ops = 0;
-  to.print = print_of(to.memory, print_of(to.disk), to);
+  to.shape = walk.tree.shape();
+  to.print = print_of(to.memory.digest(), print_of(to.disk), to.expectation, to.kept, to.system_ops);
   return 0;
 }
 
 Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
-  return digest_at(1, state.expectation.now().shape()) + digest_at(2, Digest{state.system_ops, last});
+  return digest_at(1, state.shape) + digest_at(2, Digest{state.system_ops, last});
 }
 
 void DiskRig::begin(const DiskSystemState& from) {
@@ -138,7 +134,7 @@ void DiskRig::run(uint32_t number) {
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
   result_ = perform(op);
-  outcome_.marks |= marks_of_target();
+  outcome_.marks |= marks_of(*target_);
   disk_.mark({MarkKind::kOpEnd, 0});
 
   const bool no_space =
@@ -180,8 +176,6 @@ void DiskRig::judge_op() {
   log_ = disk_.state().log;
   if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
   if (over_) return;
-  end_ = settle(disk_.state());
-  end_print_ = print_of(end_);
   if (setup_.crashes) looks_.restart(disk_.state(), events_before_);
 }
 
@@ -225,7 +219,7 @@ bool DiskRig::next_state() {
 }
 
 void DiskRig::judge_crash() {
-  recovered_ = &recover(*crash_state_);
+  recovered_ = &recoverer_.recover(*crash_state_);
   crash_outcome_ = {recovered_->findings, recovered_->marks, recovered_->work};
   crash_over_ = !recovered_->alive || from_->system_ops >= setup_.max_system_ops;
   if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
@@ -257,146 +251,53 @@ bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSyst
   return true;
 }
 
-void DiskRig::put_crash(DiskSystemState& to) const {
+void DiskRig::put_crash(DiskSystemState& to, Parts parts) {
   to.over = crash_over_;
-  if (crash_over_) {
-    to.print = kOverPrint;
-    return;
+  to.print = kOverPrint;
+  if (crash_over_) return;
+  to.system_ops = from_->system_ops + 1;
+  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
+  to.shape = recovered_->tree.shape();
+  if (parts == Parts::kShape) return;
+  const Digest* disk_print = crash_prints_.find(crash_state_->digest());
+  if (disk_print == nullptr || parts == Parts::kAll) {
+    disk_.load(DiskState(crash_state_->image()));
+    disk_.redo(recovered_->log);
+    to.disk = settle(disk_.state());
+    disk_print = &(crash_prints_.put(crash_state_->digest()) = print_of(to.disk));
   }
-  to.disk = recovered_->disk;
   to.memory = recovered_->memory;
   to.expectation = Expectation(traits_.contract, recovered_->tree, rules_of(traits_));
   to.kept.reset();
-  to.system_ops = from_->system_ops + 1;
-  to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
-  to.print = print_of(to.memory, recovered_->disk_print, to);
+  to.print = print_of(to.memory.digest(), *disk_print, to.expectation, to.kept, to.system_ops);
 }
 
-void DiskRig::put_end(DiskSystemState& to) const {
+void DiskRig::put_end(DiskSystemState& to, Parts parts) {
   to.over = over_;
-  if (over_) {
-    to.print = kOverPrint;
-    return;
-  }
-  to.disk = end_;
+  to.print = kOverPrint;
+  if (over_) return;
+  const OpKind kind = ops_[crash_move_.op].op.kind;
+  to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
+  to.last_ops = from_->last_ops << 8 | letter_;
+  to.shape = after_.now().shape();
+  if (parts == Parts::kShape) return;
+  to.disk = settle(disk_.state());
   to.memory = memory_;
   to.expectation = after_;
-  const OpKind kind = ops_[crash_move_.op].op.kind;
   to.kept = from_->kept;
   if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
   if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
-  to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
-  to.last_ops = from_->last_ops << 8 | letter_;
-  to.print = print_of(to.memory, end_print_, to);
+  to.print = print_of(to.memory.digest(), print_of(to.disk), to.expectation, to.kept, to.system_ops);
 }
 
 // Where ops on the whole system are limited, how many there were decides what may follow.
-Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const {
-  Digest print = digest_at(2, disk) + digest_at(3, state.expectation.digest());
-  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, memory.digest());
-  if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
-  if (state.kept) print += digest_at(5, state.kept->digest());
+Digest DiskRig::print_of(const Digest& memory, const Digest& disk, const Expectation& expectation,
+                         const std::optional<Tree>& kept, uint32_t system_ops) const {
+  Digest print = digest_at(2, disk) + digest_at(3, expectation.digest());
+  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, memory);
+  if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, system_ops});
+  if (kept) print += digest_at(5, kept->digest());
   return print;
-}
-
-const Recovered& DiskRig::recover(CrashState& state) {
-  if (const Recovered* known = recoveries_.find(state.digest())) return *known;
-  Recovered& out = recoveries_.put(state.digest());
-  const Image& image = state.image();
-  if (const Recovery* known = recoveries_by_reads_.find(image)) {
-    static_cast<Recovery&>(out) = *known;
-  } else {
-    reads_.restart(image.geometry().block_count);
-    disk_.watch(&reads_);
-    recover(image, out, nullptr);
-    disk_.watch(nullptr);
-    recoveries_by_reads_.put(image, reads_.addresses(), out);
-  }
-  if (!out.alive) return out;
-  disk_.load(DiskState(image));
-  disk_.redo(out.log);
-  out.disk = settle(disk_.state());
-  out.disk_print = print_of(out.disk);
-  return out;
-}
-
-uint32_t DiskRig::finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
-
-// The check repairs, and then looks again: what it still finds is a broken system. Problems that the
-// catalogue knows are told by their name.
-uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
-  uint32_t findings = 0;
-  report_.clear();
-  target_->fsck(disk_, FsckMode::kRepair, &report_);
-  for (const Problem& problem : report_.problems) {
-    if (problem.repaired) *marks |= kFsckRepaired;
-    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
-                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
-    if (!harmless || setup_.report_repaired) findings |= finding_of(problem);
-  }
-  report_again_.clear();
-  target_->fsck(disk_, FsckMode::kCheck, &report_again_);
-  bool clean = report_.error == 0 && report_again_.error == 0;
-  for (const Problem& problem : report_again_.problems) {
-    const bool named =
-        finding_of(problem) != 0 && traits_.problems[problem.kind].severity == Severity::kCritical;
-    if (named)
-      findings |= finding_of(problem);
-    else
-      clean = false;
-  }
-  if (!clean) findings |= bit(FindingKind::kNotClean);
-  if (notes != nullptr) notes->repair = report_, notes->check = report_again_;
-  return findings;
-}
-
-void DiskRig::recover(const Image& image, Recovery& out, RecoveryNotes* notes) {
-  out.findings = out.marks = 0;
-  out.alive = false;
-  (void)target_->take_marks();
-  disk_.load(DiskState(image));
-  target_->power_cut();
-  if (traits_.has_fsck) out.findings |= judge_fsck(notes, &out.marks);
-  const int error = target_->mount(disk_);
-  out.work = blocks_written();
-  if (error != 0) {
-    out.findings |= bit(FindingKind::kNotMountable);
-    if (notes != nullptr) notes->mount_error = error;
-  } else {
-    Walk walk = target_->walk();
-    if (walk.error != 0)
-      out.findings |= bit(FindingKind::kNotWalkable);
-    else
-      out.alive = true;
-    if (notes != nullptr) notes->walk = walk;
-    out.tree = std::move(walk.tree);
-  }
-  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
-  out.marks |= marks_of_target();
-  if (!out.alive) return;
-  out.memory = target_->save();
-  out.log = disk_.state().log;
-  if (out.findings != 0 || !setup_.usability || mutant(Mutant::kNeverUsed)) return;
-  std::string* why = notes == nullptr ? nullptr : &notes->unusable;
-  if (!is_usable(*target_, disk_, bounds_, out.tree, why)) out.findings |= bit(FindingKind::kNotUsable);
-}
-
-uint16_t DiskRig::blocks_written() {
-  uint64_t blocks = 0;
-  for (const Event* event : disk_.state().log.events(events_))
-    if (event->changes_blocks()) blocks += event->count.value;
-  return static_cast<uint16_t>(std::min<uint64_t>(blocks, UINT16_MAX));
-}
-
-RecoveryNotes DiskRig::notes() {
-  RecoveryNotes notes;
-  Recovery again;
-  recover(crash_state_->image(), again, &notes);
-  return notes;
-}
-
-uint32_t DiskRig::marks_of_target() {
-  return target_->take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut};
 }
 
 const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {

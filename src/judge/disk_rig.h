@@ -24,34 +24,15 @@
 #include "judge/digest_set.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
-#include "judge/read_memo.h"
+#include "judge/recoverer.h"
 
 namespace sisyfs {
 
-// How a crash state came back. Depends on what was read of its image alone.
-struct Recovery {
-  uint32_t findings = 0;  // all but R3
-  uint32_t marks = 0;
-  uint16_t work = 0;   // blocks that fsck and mount wrote
-  bool alive = false;  // it was mounted and walked; the rest is only then
-  Snapshot memory;
-  Tree tree;
-  Log log;  // what fsck and mount did to the disk
-};
-
-// The same with the disk that it left, which depends on the whole image.
-struct Recovered : Recovery {
-  DiskState disk{Image(Geometry{1, BlockCount(1)})};
-  Digest disk_print;
-};
-
-// What a report wants to know of a recovery beyond that.
-struct RecoveryNotes {
-  RepairReport repair;  // what fsck found, and mended where it could
-  RepairReport check;   // what it finds when it looks again
-  int mount_error = 0;
-  Walk walk;
-  std::string unusable;  // why, if it is
+// How much of a successor is wanted: a search that keeps no states looks at fingerprints alone.
+enum class Parts : uint8_t {
+  kAll,
+  kPrint,  // what DiskSystem::fingerprint() looks at
+  kShape,  // what shape_print() looks at
 };
 
 class DiskRig {
@@ -69,13 +50,13 @@ class DiskRig {
   // Performs one op, and judges it. The state of begin() is still there.
   void run(uint32_t op);
   const Outcome& outcome() const { return outcome_; }
-  // The state after it.
-  void put_end(DiskSystemState& to) const;
+  // The state after it. Only right after run().
+  void put_end(DiskSystemState& to, Parts parts = Parts::kAll);
   // The next crash state during the op that makes a difference, recovered and judged; false at the end.
   bool next_crash();
   const DiskMove& crash_move() const { return crash_move_; }
   const Outcome& crash_outcome() const { return crash_outcome_; }
-  void put_crash(DiskSystemState& to) const;
+  void put_crash(DiskSystemState& to, Parts parts = Parts::kAll);
 
   // Does one move from a state, with no look at others. False if there is no such move.
   bool follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to);
@@ -92,8 +73,8 @@ class DiskRig {
   // The event of log() before which the power went; what comes after it was not issued.
   size_t crash_event() const { return crash_event_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
-  const Recovered& recovered() const { return *recovered_; }
-  RecoveryNotes notes();
+  const Recovery& recovered() const { return *recovered_; }
+  RecoveryNotes notes() { return recoverer_.notes(crash_state_->image()); }
   const Target& target() const { return *target_; }
 
   // Crash states that bounds left out since begin().
@@ -110,30 +91,21 @@ class DiskRig {
   bool next_look();
   bool next_state();
   void judge_crash();
-  const Recovered& recover(CrashState& state);
-  void recover(const Image& image, Recovery& out, RecoveryNotes* notes);
-  uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
-  uint32_t finding_of(const Problem& problem) const;
-  // Blocks written since the disk was loaded.
-  uint16_t blocks_written();
-  // The rare things that the target did since they were asked for last.
-  uint32_t marks_of_target();
   // What the walk of the target as it stands gives; known walks are not repeated.
   const WalkAnswer& walk(const Snapshot& memory);
   // Moves what became durable out of the log, as no look needs it.
   DiskState settle(const DiskState& state);
   Digest print_of(const DiskState& disk);
-  Digest print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const;
+  Digest print_of(const Digest& memory, const Digest& disk, const Expectation& expectation,
+                  const std::optional<Tree>& kept, uint32_t system_ops) const;
 
   const DiskSetup& setup_;
   const Bounds& bounds_;
   std::unique_ptr<Target> target_;
   const Traits& traits_;
-  std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
   Workload workload_;
   MemDisk disk_;
   std::vector<Candidate> ops_;
-  RepairReport report_, report_again_;
 
   // The op at hand.
   const DiskSystemState* from_ = nullptr;
@@ -145,8 +117,6 @@ class DiskRig {
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned
   Snapshot memory_;
-  DiskState end_;
-  Digest end_print_;
   Walk walk_;
 
   // Its power cuts.
@@ -161,16 +131,15 @@ class DiskRig {
   CrashState* crash_state_ = nullptr;
   size_t crash_event_ = 0;
   const Expectation* crash_expectation_ = nullptr;
-  const Recovered* recovered_ = nullptr;
+  const Recovery* recovered_ = nullptr;
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
 
   Looks settling_;
   std::vector<const Event*> events_;
-  Memo<Recovered> recoveries_;
+  Recoverer recoverer_;
+  Memo<Digest> crash_prints_;  // by crash state: of the disk that its recovery leaves
   Memo<WalkAnswer> walks_;
-  ReadMemo<Recovery> recoveries_by_reads_;
-  FirstReads reads_;
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

@@ -42,6 +42,7 @@ struct DiskSystemState {
   std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
+  Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
   static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory

@@ -1,0 +1,142 @@
+#include "judge/recoverer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "judge/catalogue.h"
+#include "judge/usable.h"
+
+namespace sisyfs {
+
+uint32_t marks_of(Target& target) { return target.take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut}; }
+
+Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, const Image& blank)
+    : setup_(setup),
+      bounds_(bounds),
+      target_(target),
+      traits_(target.traits()),
+      disk_(blank),
+      known_(setup.memo_bits + kSmall),
+      recoveries_(setup.memo_bits),
+      checks_(setup.memo_bits + kSmall),
+      trials_(setup.memo_bits + kSmall) {
+  for (const ProblemKind& problem : traits_.problems) {
+    const auto kind = find_kind(problem.code);
+    problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
+  }
+}
+
+const Recovery& Recoverer::recover(CrashState& state) {
+  const Known* known = known_.find(state.digest());
+  if (known != nullptr && known->entry->key == known->key) return known->entry->answer;
+  const auto* entry = recoveries_.find({}, state);
+  if (entry == nullptr) {
+    const Image& image = state.image();
+    reads_.restart(image.geometry().block_count);
+    disk_.watch(&reads_);
+    carry_out(image, recovery_, nullptr);
+    disk_.watch(nullptr);
+    entry = &recoveries_.put({}, image, reads_.addresses(), std::move(recovery_));
+  }
+  known_.put(state.digest()) = {entry, entry->key};
+  return entry->answer;
+}
+
+RecoveryNotes Recoverer::notes(const Image& image) {
+  RecoveryNotes notes;
+  carry_out(image, recovery_, &notes);
+  return notes;
+}
+
+void Recoverer::carry_out(const Image& image, Recovery& out, RecoveryNotes* notes) {
+  (void)target_.take_marks();
+  disk_.load(DiskState(image));
+  target_.power_cut();
+  const Checked checked = traits_.has_fsck ? check(image, notes) : Checked();
+  out.findings = checked.findings;
+  out.marks = checked.marks;
+  out.alive = false;
+  const int error = target_.mount(disk_);
+  out.work = blocks_written();
+  if (error != 0) {
+    out.findings |= bit(FindingKind::kNotMountable);
+    if (notes != nullptr) notes->mount_error = error;
+  } else {
+    Walk walk = target_.walk();
+    if (walk.error != 0)
+      out.findings |= bit(FindingKind::kNotWalkable);
+    else
+      out.alive = true;
+    if (notes != nullptr) notes->walk = walk;
+    out.tree = std::move(walk.tree);
+  }
+  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
+  out.marks |= marks_of(target_);
+  if (!out.alive) return;
+  out.memory = target_.save();
+  out.log = disk_.state().log;
+  if (out.findings != 0 || !setup_.usability || mutant(Mutant::kNeverUsed)) return;
+  if (!is_usable(out, notes)) out.findings |= bit(FindingKind::kNotUsable);
+}
+
+// A check that writes leaves another disk behind, so only one that does not is remembered.
+Recoverer::Checked Recoverer::check(const Image& image, RecoveryNotes* notes) {
+  if (notes != nullptr) return judge_fsck(notes);
+  if (const auto* known = checks_.find({}, image, &reads_)) return known->answer;
+  const Checked checked = judge_fsck(nullptr);
+  if (disk_.state().log.empty()) checks_.put({}, image, reads_.addresses(), checked);
+  return checked;
+}
+
+// The check repairs, and then looks again: what it still finds is a broken system. Problems that the
+// catalogue knows are told by their name.
+Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
+  Checked out;
+  report_.clear();
+  target_.fsck(disk_, FsckMode::kRepair, &report_);
+  for (const Problem& problem : report_.problems) {
+    if (problem.repaired) out.marks |= kFsckRepaired;
+    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
+                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
+    if (!harmless || setup_.report_repaired) out.findings |= finding_of(problem);
+  }
+  report_again_.clear();
+  target_.fsck(disk_, FsckMode::kCheck, &report_again_);
+  bool clean = report_.error == 0 && report_again_.error == 0;
+  for (const Problem& problem : report_again_.problems) {
+    const bool named =
+        finding_of(problem) != 0 && traits_.problems[problem.kind].severity == Severity::kCritical;
+    if (named)
+      out.findings |= finding_of(problem);
+    else
+      clean = false;
+  }
+  if (!clean) out.findings |= bit(FindingKind::kNotClean);
+  if (notes != nullptr) notes->repair = report_, notes->check = report_again_;
+  out.marks |= marks_of(target_);
+  return out;
+}
+
+// The trial depends on what is remembered, on the tree and on what it reads of the disk.
+bool Recoverer::is_usable(const Recovery& recovery, RecoveryNotes* notes) {
+  if (notes != nullptr) return sisyfs::is_usable(target_, disk_, bounds_, recovery.tree, &notes->unusable);
+  const Digest start = digest_at(1, recovery.memory.digest()) + digest_at(2, recovery.tree.digest());
+  const Image image = disk_.state().current;
+  if (const auto* known = trials_.find(start, image, &reads_)) return known->answer;
+  trial_reads_.restart(image.geometry().block_count);
+  disk_.watch(&trial_reads_);
+  const bool usable = sisyfs::is_usable(target_, disk_, bounds_, recovery.tree, nullptr);
+  disk_.watch(&reads_);
+  for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
+  return trials_.put(start, image, trial_reads_.addresses(), usable).answer;
+}
+
+uint16_t Recoverer::blocks_written() {
+  uint64_t blocks = 0;
+  for (const Event* event : disk_.state().log.events(events_))
+    if (event->changes_blocks()) blocks += event->count.value;
+  return static_cast<uint16_t>(std::min<uint64_t>(blocks, UINT16_MAX));
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,95 @@
+// Recoverer: brings a target back after a power cut, and judges how it came back.
+//
+// Most crash states come back as others did. So nothing is done twice that can be known: an image that came
+// before, what agrees with one that came before in all that was read of it, and the same for the two dear
+// parts of a recovery, the target's own check and the trial whether it can be worked with.
+// docs/design/adapter.md has the figures.
+//
+//   Recoverer recoverer(setup, bounds, target, blank);
+//   const Recovery& recovery = recoverer.recover(crash_state);
+//   if (recovery.alive && !expectation.crash_allowed(recovery.tree)) ...
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "crash/crash_state.h"
+#include "judge/disk_setup.h"
+#include "judge/memo.h"
+#include "judge/read_memo.h"
+
+namespace sisyfs {
+
+// How a crash state came back. Depends on what was read of its image alone.
+struct Recovery {
+  uint32_t findings = 0;  // all but R3
+  uint32_t marks = 0;
+  uint16_t work = 0;   // blocks that fsck and mount wrote
+  bool alive = false;  // it was mounted and walked; the rest is only then
+  Snapshot memory;
+  Tree tree;
+  Log log;  // what fsck and mount did to the disk
+};
+
+// What a report wants to know of a recovery beyond that.
+struct RecoveryNotes {
+  RepairReport repair;  // what fsck found, and mended where it could
+  RepairReport check;   // what it finds when it looks again
+  int mount_error = 0;
+  Walk walk;
+  std::string unusable;  // why, if it is
+};
+
+// The rare things that the target did since they were asked for last, as marks of an outcome.
+uint32_t marks_of(Target& target);
+
+class Recoverer {
+ public:
+  // All are borrowed but the blank image, which says how large a disk is. `bounds` are those of the target.
+  Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, const Image& blank);
+
+  // How this crash state comes back. Lives until the next call. The target is used up.
+  const Recovery& recover(CrashState& state);
+  // Recovers once more, to tell about it.
+  RecoveryNotes notes(const Image& image);
+
+ private:
+  // What the check says of a disk that it leaves as it is.
+  struct Checked {
+    uint32_t findings = 0;
+    uint32_t marks = 0;
+  };
+  struct Known {
+    const ReadMemo<Recovery>::Entry* entry = nullptr;
+    Digest key;  // of the entry, as long as it holds this recovery
+  };
+
+  static constexpr unsigned kSmall = 2;  // bits more for answers that take a few bytes
+
+  void carry_out(const Image& image, Recovery& out, RecoveryNotes* notes);
+  Checked check(const Image& image, RecoveryNotes* notes);
+  Checked judge_fsck(RecoveryNotes* notes);
+  bool is_usable(const Recovery& recovery, RecoveryNotes* notes);
+  uint32_t finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
+  // Blocks written since the disk was loaded.
+  uint16_t blocks_written();
+
+  const DiskSetup& setup_;
+  const Bounds& bounds_;
+  Target& target_;
+  const Traits& traits_;
+  std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
+  MemDisk disk_;
+  RepairReport report_, report_again_;
+  Recovery recovery_;  // the one at hand
+  std::vector<const Event*> events_;
+
+  Memo<Known> known_;              // by image
+  ReadMemo<Recovery> recoveries_;  // by what was read of it
+  ReadMemo<Checked> checks_;       // by what the check read
+  ReadMemo<bool> trials_;          // by what was in memory and what the trial read
+  FirstReads reads_, trial_reads_;
+};
+
+}  // namespace sisyfs
