@@ -268,6 +268,44 @@ TEST(AdapterTest, FollowingAChoiceGivesTheStateThatExpandingGave) {
   }
 }
 
+// Takes the fingerprints of successors, and keeps no states.
+struct Prints : detail::FullSink<DiskSystem> {
+  static constexpr bool kPrintsOnly = true;
+  DiskSystemState& next() { return building; }
+  void commit(Choice choice, Outcome) {
+    all.emplace_back(choice, shape_ops == 0 ? building.print : shape_print(building, shape_ops));
+  }
+  uint32_t shape_ops = 0;
+  DiskSystemState building;
+  std::vector<std::pair<Choice, Digest>> all;
+};
+
+TEST(AdapterTest, WhoKeepsNoStatesGetsTheSameFingerprints) {
+  for (const Bug bug : {Bug::kNone, Bug::kFlush, Bug::kWalk}) {
+    const Result<DiskSystem> system = DiskSystem::make(setup_for(bug));
+    ASSERT_TRUE(system);
+    DiskSystemState state;
+    system->initial(state);
+    for (size_t step = 0; step < 12; ++step) {
+      Successors full;
+      Prints exact, shaped;
+      shaped.shape_ops = 3;
+      system->expand(state, full);
+      system->expand(state, exact);
+      ShapedDiskSystem(*system, 3).expand(state, shaped);
+      ASSERT_EQ(full.all.size(), exact.all.size());
+      ASSERT_EQ(full.all.size(), shaped.all.size());
+      for (size_t i = 0; i < full.all.size(); ++i) {
+        EXPECT_EQ(exact.all[i].first, full.all[i].first);
+        EXPECT_EQ(exact.all[i].second, full.all[i].second.print);
+        EXPECT_EQ(shaped.all[i].second, shape_print(full.all[i].second, 3));
+      }
+      if (full.all.empty() || full.all[step * 7 % full.all.size()].second.over) break;
+      state = full.all[step * 7 % full.all.size()].second;
+    }
+  }
+}
+
 // What a rig has forgotten it works out again.
 TEST(AdapterTest, WhatIsRememberedChangesNothing) {
   for (const Bug bug : {Bug::kNone, Bug::kFlush, Bug::kReadOnly}) {

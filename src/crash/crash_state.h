@@ -45,6 +45,12 @@ class CrashState {
 
   // The digest of the image, without building it.
   const Digest& digest() const { return digest_; }
+  // A block of the image, without building it; null if it is zero. Lives as long as the epoch keeps still.
+  const Block* block(BlockAddress address) const {
+    const uint32_t place = epoch_->find_place(address);
+    if (place == Epoch::kNone || top_[place] == Epoch::kNone) return epoch_->durable().block(address);
+    return epoch_->slots()[top_[place]].block.get();
+  }
   // The image. The reference lives until the next call; a copy is O(1).
   const Image& image();
 

@@ -277,5 +277,22 @@ TEST(DeviceModelTest, AUnitSmallerThanTheBlockIsRefusedWithAdvice) {
   EXPECT_NE(refused.error().message.find("512"), std::string::npos);
 }
 
+// Blocks can be had without the image, and are those that it has.
+TEST(CrashStatesTest, ABlockIsKnownBeforeTheImageIsBuilt) {
+  std::mt19937_64 random(5);
+  for (const uint32_t unit : {0u, 2u}) {
+    Twins twins(model_of(WriteOrder::kFree, unit));
+    for (unsigned i = 0; i < 5; ++i) twins.feed(RandomCall(random, kSmall));
+    CrashStates states(twins.epoch, kAll);
+    while (CrashState* state = states.next()) {
+      std::array<const Block*, 6> blocks;
+      for (uint64_t a = 0; a < 6; ++a) blocks[a] = state->block(BlockAddress(a));
+      const Image& image = state->image();
+      for (uint64_t a = 0; a < 6; ++a)
+        EXPECT_TRUE(same_content(blocks[a], image.block(BlockAddress(a)))) << "block " << a;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs

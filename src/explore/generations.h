@@ -86,12 +86,13 @@ class PathWalker {
   PickSink<System> pick_;
 };
 
-// Takes the successors of a node and gathers those that may be new. It has to see each one in full, as a
-// finding's trace needs its choice.
+// Takes the successors of a node and gathers those that may be new. It has to see each one, as a finding's
+// trace needs its choice, but of each only the fingerprint.
 template <class System>
 class HandSink : public FullSink<System> {
  public:
   using State = typename System::State;
+  static constexpr bool kPrintsOnly = true;
   HandSink(const System& system, const Harvest& harvest, Hand& hand)
       : system_(system),
         visited_(harvest.visited()),

@@ -22,7 +22,8 @@
 // a meaning to the system; they are stable, so that a trace of choices can be replayed. The order of
 // commits is the order of exploration, the same each time. A successor that this system knows to have been
 // committed to the same sink before may be given as sink.commit_again(outcome), without being built, if
-// sink.remembers(): a sink that has to see every successor in full does not.
+// sink.remembers(): a sink that has to see every successor in full does not. For a sink that keeps no states
+// (keeps_states<Sink> is false) it is enough to build as much of a successor as fingerprint() looks at.
 #pragma once
 
 #include <concepts>
@@ -78,6 +79,12 @@ struct ProbeSink : FullSink<System> {
 };
 
 }  // namespace detail
+
+// Whether a sink does more with a successor than to take its fingerprint; one that does not says kPrintsOnly.
+template <class Sink>
+inline constexpr bool keeps_states = !requires {
+  requires Sink::kPrintsOnly;
+};
 
 template <class T>
 concept TransitionSystem = requires(const T system, typename T::State& state, const typename T::State& from,

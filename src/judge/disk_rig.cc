@@ -9,6 +9,8 @@
 namespace sisyfs {
 namespace {
 
+constexpr unsigned kSmall = 2;  // bits more for answers that take a few bytes
+
 // Where all paths end that end with a broken promise.
 constexpr Digest kOverPrint{0x6f766572, 1};
 
@@ -60,15 +62,18 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       traits_(target_->traits()),
       workload_(workload_of(bounds)),
       disk_(blank),
-      recoverer_(setup, bounds, *target_, disk_),
+      recoverer_(setup, bounds, *target_, blank),
       during_(traits_.contract, Tree(), rules_of(traits_)),
       after_(during_),
-      end_(blank),
       open_(setup.device, blank),
       open_after_(open_),
       open_states_(open_),
       cuts_(setup, recoverer_, blank),
-      walks_(setup.memo_bits) {}
+      epoch_(setup.device, blank),
+      settling_(setup.device, DiskState(blank)),
+      crash_prints_(setup.memo_bits),
+      walks_(setup.memo_bits + kSmall),
+      allowed_(setup.memo_bits) {}
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
@@ -79,19 +84,20 @@ int DiskRig::put_initial(DiskSystemState& to) {
   if (walk.error != 0) return walk.error;
   to.over = false;
   to.memory = target_->save();
-  to.disk = recoverer_.settle(disk_.state());
+  to.disk = settle(disk_.state());
   to.kept.reset();
   to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
   to.system_ops = to.failures = 0;
   to.last_ops = 0;
-  to.print = print_of(to.memory, recoverer_.print_of(to.disk), to);
+  to.shape = walk.tree.shape();
+  to.print = print_of(print_of(to.disk), to);
   return 0;
 }
 
 Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
-  return digest_at(1, state.expectation.now().shape()) + digest_at(2, Digest{state.system_ops, last});
+  return digest_at(1, state.shape) + digest_at(2, Digest{state.system_ops, last});
 }
 
 void DiskRig::begin(const DiskSystemState& from) {
@@ -175,7 +181,7 @@ bool DiskRig::run_this_way() {
   }
   failed_ = failed;
   failed_yet_ = failed_yet_ || failed;
-  outcome_.marks |= recoverer_.marks_of_target();
+  outcome_.marks |= marks_of(*target_);
   if (failed) outcome_.marks |= kAccessFailed;
   disk_.mark({MarkKind::kOpEnd, 0});
   judge_answer(op, std::move(tree));
@@ -241,8 +247,6 @@ void DiskRig::judge_op() {
     open_.narrow(open_states_.known(), open_after_);
     disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.open_log()));
   }
-  end_ = recoverer_.settle(disk_.state());
-  end_print_ = recoverer_.print_of(end_);
   if (setup_.crashes) cuts_.restart(disk_.state(), events_before_);
 }
 
@@ -257,8 +261,8 @@ bool DiskRig::next_look() {
     const uint32_t position = position_++;
     if (position >= DiskMove::kPositions) break;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
-    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
-    if (!seen_looks_.insert(what)) continue;
+    crash_expectation_digest_ = digest_at(2, crash_expectation_->digest());
+    if (!seen_looks_.insert(digest_at(1, look->epoch.digest()) + crash_expectation_digest_)) continue;
     crash_move_.position = position;
     state_number_ = 0;
     cuts_.begin_look();
@@ -276,7 +280,7 @@ bool DiskRig::next_crash() {
     judge_crash();
     // The same disk may come from many cuts; it is told once, unless more is seen.
     const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
-    if (seen_crashes_.insert(digest_at(seen, cuts_.digest()))) return true;
+    if (seen_crashes_.insert(digest_at(seen, crash_digest()))) return true;
   }
   return false;
 }
@@ -288,10 +292,10 @@ bool DiskRig::next_state() {
 }
 
 void DiskRig::judge_crash() {
-  const Recovered& recovered = cuts_.recovered();
+  const Recovery& recovered = cuts_.recovered();
   crash_outcome_ = {recovered.findings, recovered.marks, recovered.work};
   crash_over_ = !recovered.alive || from_->system_ops >= setup_.max_system_ops;
-  if (recovered.alive && !crash_expectation_->crash_allowed(recovered.tree)) {
+  if (recovered.alive && !is_allowed(recovered.tree)) {
     crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
     crash_over_ = true;
   }
@@ -331,46 +335,76 @@ bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSyst
   return true;
 }
 
-void DiskRig::put_crash(DiskSystemState& to) const {
+bool DiskRig::is_allowed(const Tree& tree) {
+  const Digest key = digest_at(1, tree.digest()) + crash_expectation_digest_;
+  if (const bool* known = allowed_.find(key)) return *known;
+  return allowed_.put(key) = crash_expectation_->crash_allowed(tree);
+}
+
+DiskState DiskRig::crash_disk() {
+  disk_.load(cuts_.start());
+  disk_.redo(cuts_.recovered().log);
+  return settle(disk_.state());
+}
+
+// A crash state that was built is known by its image, and others by what they lead to.
+Digest DiskRig::crash_digest() {
+  if (const CrashState* state = cuts_.built()) return state->digest();
+  const Recovery& recovered = cuts_.recovered();
+  if (!recovered.alive) return Digest{cuts_.level(), recovered.findings};
+  return digest_at(1, recovered.memory.digest()) + digest_at(2, print_of(crash_disk())) +
+         digest_at(3, recovered.tree.digest());
+}
+
+void DiskRig::put_crash(DiskSystemState& to, Parts parts) {
   to.over = crash_over_;
-  if (crash_over_) {
-    to.print = kOverPrint;
-    return;
-  }
-  const Recovered& recovered = cuts_.recovered();
-  to.disk = recovered.disk;
-  to.memory = recovered.memory;
-  to.expectation = Expectation(traits_.contract, recovered.tree, rules_of(traits_));
-  to.kept.reset();
+  to.print = kOverPrint;
+  if (crash_over_) return;
+  const Recovery& recovered = cuts_.recovered();
   to.system_ops = from_->system_ops + 1;
   to.failures = from_->failures + (failed_ ? 1 : 0);
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | letter_;
-  to.print = print_of(to.memory, recovered.disk_print, to);
+  to.shape = recovered.tree.shape();
+  if (parts == Parts::kShape) return;
+  const CrashState* built = cuts_.built();
+  const Digest* known = built == nullptr ? nullptr : crash_prints_.find(built->digest());
+  Digest disk_print;
+  if (known == nullptr || parts == Parts::kAll) {
+    to.disk = crash_disk();
+    disk_print = print_of(to.disk);
+    if (built != nullptr) crash_prints_.put(built->digest()) = disk_print;
+  } else {
+    disk_print = *known;
+  }
+  to.memory = recovered.memory;
+  to.expectation = Expectation(traits_.contract, recovered.tree, rules_of(traits_));
+  to.kept.reset();
+  to.print = print_of(disk_print, to);
 }
 
-void DiskRig::put_end(DiskSystemState& to) const {
+void DiskRig::put_end(DiskSystemState& to, Parts parts) {
   to.over = over_;
-  if (over_) {
-    to.print = kOverPrint;
-    return;
-  }
-  to.disk = end_;
-  to.memory = memory_;
-  to.expectation = after_;
+  to.print = kOverPrint;
+  if (over_) return;
   const OpKind kind = ops_[crash_move_.op].op.kind;
-  to.kept = from_->kept;
-  if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
-  if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
   to.system_ops = from_->system_ops + (is_system_op(kind) ? 1 : 0);
   to.failures = from_->failures + (failed_ ? 1 : 0);
   to.last_ops = from_->last_ops << 8 | letter_;
-  to.print = print_of(to.memory, end_print_, to);
+  to.shape = after_.now().shape();
+  if (parts == Parts::kShape) return;
+  to.disk = settle(disk_.state());
+  to.memory = memory_;
+  to.expectation = after_;
+  to.kept = from_->kept;
+  if (kind == OpKind::kSnapshot && result_.error == 0) to.kept = from_->expectation.now();
+  if (kind == OpKind::kRestore && result_.error == 0) to.kept.reset();
+  to.print = print_of(print_of(to.disk), to);
 }
 
 // Where ops on the whole system are limited, how many there were decides what may follow.
-Digest DiskRig::print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const {
+Digest DiskRig::print_of(const Digest& disk, const DiskSystemState& state) const {
   Digest print = digest_at(2, disk) + digest_at(3, state.expectation.digest());
-  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, memory.digest());
+  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, state.memory.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.kept) print += digest_at(5, state.kept->digest());
   if (state.failures != 0) print += digest_at(6, Digest{0, state.failures});
@@ -389,6 +423,33 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
 }
 
 const Walk& DiskRig::walk_again() { return walk_ = target_->walk(); }
+
+// Nearly always everything is durable: the device writes through, or a flush came last.
+DiskState DiskRig::settle(const DiskState& state) {
+  bool durable = setup_.device.cache == WriteCache::kWriteThrough;
+  if (!durable) {
+    state.log.events(events_);
+    const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
+      return event->changes_blocks() || event->kind == EventKind::kFlush;
+    });
+    durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
+  }
+  if (durable && state.open.empty()) return DiskState(state.current);
+  settling_.restart(state);
+  while (settling_.next() != nullptr) {
+  }
+  return settling_.settled();
+}
+
+Digest DiskRig::print_of(const DiskState& disk) {
+  if (disk.log.empty() && disk.open.empty())
+    return digest_at(0, disk.durable.digest());  // what an empty epoch has
+  epoch_.restart(disk.durable, disk.open);
+  for (const Event* event : disk.log.events(events_)) {
+    if (event->changes_blocks()) epoch_.add(*event);
+  }
+  return epoch_.digest();
+}
 
 RigPool::~RigPool() {
   for (std::atomic<DiskRig*>& slot : free_) delete slot.load(std::memory_order_relaxed);

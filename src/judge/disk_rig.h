@@ -30,6 +30,13 @@
 
 namespace sisyfs {
 
+// How much of a successor is wanted: a search that keeps no states looks at fingerprints alone.
+enum class Parts : uint8_t {
+  kAll,
+  kPrint,  // what DiskSystem::fingerprint() looks at
+  kShape,  // what shape_print() looks at
+};
+
 class DiskRig {
  public:
   // `bounds` are those of the target. The setup outlives the rig.
@@ -50,13 +57,13 @@ class DiskRig {
   const Outcome& outcome() const { return outcome_; }
   // How this end of the op is reached again.
   const DiskMove& end_move() const { return end_move_; }
-  // The state after it.
-  void put_end(DiskSystemState& to) const;
+  // The state after it. Only right after run().
+  void put_end(DiskSystemState& to, Parts parts = Parts::kAll);
   // The next crash state during the op that makes a difference, recovered and judged; false at the end.
   bool next_crash();
   const DiskMove& crash_move() const { return crash_move_; }
   const Outcome& crash_outcome() const { return crash_outcome_; }
-  void put_crash(DiskSystemState& to) const;
+  void put_crash(DiskSystemState& to, Parts parts = Parts::kAll);
 
   // Does one move from a state, with no look at others. False if there is no such move.
   bool go(const DiskSystemState& from, const DiskMove& move);
@@ -102,7 +109,16 @@ class DiskRig {
   void judge_crash();
   // What the walk of the target as it stands gives; known walks are not repeated.
   const WalkAnswer& walk(const Snapshot& memory);
-  Digest print_of(const Snapshot& memory, const Digest& disk, const DiskSystemState& state) const;
+  // Whether the expectation allows that this came back; what is known is not worked out again.
+  bool is_allowed(const Tree& tree);
+  // What is told once of an outcome of a power cut.
+  Digest crash_digest();
+  // The disk that the recovery at hand leaves, and what it is known by.
+  DiskState crash_disk();
+  // Moves what became durable out of the log, as no look needs it.
+  DiskState settle(const DiskState& state);
+  Digest print_of(const DiskState& disk);
+  Digest print_of(const Digest& disk, const DiskSystemState& state) const;
 
   const DiskSetup& setup_;
   const Bounds& bounds_;
@@ -123,8 +139,6 @@ class DiskRig {
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned
   Snapshot memory_;
-  DiskState end_;
-  Digest end_print_;
   Walk walk_;
 
   // The ways in which it can be performed.
@@ -145,11 +159,16 @@ class DiskRig {
   DiskMove crash_move_;
   Outcome crash_outcome_;
   const Expectation* crash_expectation_ = nullptr;
+  Digest crash_expectation_digest_;
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
 
+  Epoch epoch_;  // for digests
+  Looks settling_;
   std::vector<const Event*> events_;
+  Memo<Digest> crash_prints_;  // by crash state: of the disk that its recovery leaves
   Memo<WalkAnswer> walks_;
+  Memo<bool> allowed_;  // by expectation and what came back
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

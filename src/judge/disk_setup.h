@@ -47,6 +47,7 @@ struct DiskSystemState {
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
   uint32_t failures = 0;    // disk accesses that failed, so far; this one is in `print`
+  Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
   static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory

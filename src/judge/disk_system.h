@@ -39,6 +39,10 @@ class DiskSystem {
 
   template <class Sink>
   void expand(const State& from, Sink& sink) const {
+    expand(from, sink, keeps_states<Sink> ? Parts::kAll : Parts::kPrint);
+  }
+  template <class Sink>
+  void expand(const State& from, Sink& sink, Parts parts) const {
     if (from.over) return;
     const RigPool::Lease rig(*rigs_);
     rig->begin(from);
@@ -47,10 +51,10 @@ class DiskSystem {
     for (uint32_t op = 0; op < ops; ++op) {
       rig->run(op);
       do {
-        rig->put_end(sink.next());
+        rig->put_end(sink.next(), parts);
         sink.commit(rig->end_move().choice(), rig->outcome());
         while (rig->next_crash()) {
-          rig->put_crash(sink.next());
+          rig->put_crash(sink.next(), parts);
           sink.commit(rig->crash_move().choice(), rig->crash_outcome());
         }
       } while (rig->run_again());
@@ -85,7 +89,7 @@ class ShapedDiskSystem {
   Digest fingerprint(const State& state) const { return shape_print(state, ops_); }
   template <class Sink>
   void expand(const State& from, Sink& sink) const {
-    system_.expand(from, sink);
+    system_.expand(from, sink, keeps_states<Sink> ? Parts::kAll : Parts::kShape);
   }
   bool follow(const State& from, Choice choice, State& to) const { return system_.follow(from, choice, to); }
 

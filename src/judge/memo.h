@@ -1,8 +1,8 @@
 // Memo: a table of answers by digest, of fixed size, that forgets.
 //
 // Each key has one place; a new answer takes the place of the one that was there. So memory is bounded,
-// and nothing is allocated once the places in use have been filled. What a memo has forgotten is worked out
-// again: it can change how long a search takes, and nothing else.
+// and nothing is allocated but by the answers themselves, which should be small. What a memo has forgotten is
+// worked out again: it can change how long a search takes, and nothing else.
 //
 //   Memo<Answer> memo(14);                       // 2^14 places
 //   Answer* known = memo.find(key);
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "base/digest.h"
@@ -25,20 +24,21 @@ class Memo {
   // What was put under this key, or null. Lives until the next put().
   Answer* find(const Digest& key) {
     Slot& slot = slot_of(key);
-    return slot.answer && slot.key == key ? slot.answer.get() : nullptr;
+    return slot.used && slot.key == key ? &slot.answer : nullptr;
   }
   // The place for an answer; what it holds is rubbish.
   Answer& put(const Digest& key) {
     Slot& slot = slot_of(key);
-    if (!slot.answer) slot.answer = std::make_unique<Answer>();
+    slot.used = true;
     slot.key = key;
-    return *slot.answer;
+    return slot.answer;
   }
 
  private:
   struct Slot {
     Digest key;
-    std::unique_ptr<Answer> answer;
+    Answer answer;
+    bool used = false;
   };
   Slot& slot_of(const Digest& key) { return slots_[DigestHash{}(key) & (slots_.size() - 1)]; }
 

@@ -1,6 +1,7 @@
 #include "judge/power_cuts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sisyfs {
 
@@ -12,7 +13,7 @@ PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
       shown(none) {}
 
 PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank)
-    : setup_(setup), recoverer_(recoverer) {
+    : setup_(setup), recoverer_(recoverer), rest_(setup.device, blank) {
   for (uint32_t level = 0; level <= setup.nesting; ++level)
     levels_.push_back(std::make_unique<Level>(setup, blank));
 }
@@ -41,10 +42,10 @@ bool PowerCuts::next_state(Level& level) {
 }
 
 // Where recovery starts to change what it read. Up to there another recovery would do the same again.
-size_t PowerCuts::first_change(const Recovered& recovered) {
-  recovered.log.events(events_);
+size_t PowerCuts::first_change(const Recovery& recovery) {
+  recovery.log.events(events_);
   if (setup_.all_nested) return 0;
-  const std::vector<BlockAddress>& reads = recovered.blocks;
+  const std::vector<BlockAddress>& reads = recovery.blocks;
   for (size_t e = 0; e < events_.size(); ++e) {
     if (!events_[e]->changes_blocks()) continue;
     const uint64_t first = events_[e]->first.value, end = first + events_[e]->count.value;
@@ -58,11 +59,12 @@ size_t PowerCuts::first_change(const Recovered& recovered) {
 void PowerCuts::descend() {
   Level& from = *levels_[level_];
   from.recovered = *recovered_;
-  const Recovered& cut = from.recovered;
+  DiskState cut = start();
+  cut.log = from.recovered.log;
   Level& to = *levels_[++level_];
   to.looking = false;
-  to.skip = first_change(cut);
-  to.looks.restart(DiskState(cut.start, cut.start, cut.log, cut.open), 0);
+  to.skip = first_change(from.recovered);
+  to.looks.restart(std::move(cut), 0);
 }
 
 bool PowerCuts::next_nested_look(Level& level) {
@@ -100,11 +102,11 @@ bool PowerCuts::next() {
   }
 }
 
-Digest PowerCuts::digest() const {
-  if (!setup_.lazy && level_ == 0) return levels_[0]->state->digest();
-  if (!recovered_->alive) return Digest{level_, recovered_->findings};
-  return digest_at(1, recovered_->memory.digest()) + digest_at(2, recovered_->disk_print) +
-         digest_at(3, recovered_->tree.digest());
+DiskState PowerCuts::start() {
+  Level& level = *levels_[level_];
+  if (!setup_.lazy) return DiskState(level.state->image());
+  level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
+  return {rest_.durable(), rest_.durable(), {}, rest_.open_log()};
 }
 
 CrashState& PowerCuts::crash_state(uint32_t number) {

@@ -51,11 +51,13 @@ class PowerCuts {
   bool next();
 
   // Of the outcome at hand. Lives until the next call of next().
-  const Recovered& recovered() const { return *recovered_; }
-  // What stands for it as a state, whichever way it came about.
-  Digest digest() const;
+  const Recovery& recovered() const { return *recovered_; }
+  // The disk that the power cut left: what was not decided is open.
+  DiskState start();
   // How deep it is: 0 for a power cut during the op, 1 for one in the recovery from that, and so on.
   uint32_t level() const { return level_; }
+  // The crash state by itself, where crash states are built one by one and this is none of recovery's.
+  const CrashState* built() const { return setup_.lazy || level_ != 0 ? nullptr : levels_[0]->state; }
   // What was kept at each level; of a lazy one what was not decided is as if it had survived.
   CrashState& crash_state(uint32_t level);
   // The event of the log of that level before which the power went.
@@ -84,7 +86,7 @@ class PowerCuts {
     size_t event = 0;    // where the power went
     size_t skip = 0;     // up to here no event changed what was read
     bool looking = false;
-    Recovered recovered;  // where there is a level below
+    Recovery recovered;  // where there is a level below
     CrashState* state = nullptr;
   };
 
@@ -92,7 +94,7 @@ class PowerCuts {
   bool next_state(Level& level);
   bool next_nested_look(Level& level);
   void descend();
-  size_t first_change(const Recovered& recovered);
+  size_t first_change(const Recovery& recovery);
 
   const DiskSetup& setup_;
   Recoverer& recoverer_;
@@ -101,9 +103,10 @@ class PowerCuts {
   uint32_t level_ = 0;
   bool may_descend_ = false;
   bool cut_short_ = false;
-  const Recovered* recovered_ = nullptr;
+  const Recovery* recovered_ = nullptr;
   DigestSet seen_;      // nested looks of this look
   std::vector<const Event*> events_;
+  Epoch rest_;
   CutCounts counts_;
 };
 

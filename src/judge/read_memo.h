@@ -5,11 +5,12 @@
 // answer is kept under the addresses that were read, in order, and what they held, and serves every image
 // that holds the same there.
 //
-//   const auto block = [&](BlockAddress address) { return image.block(address); };
-//   if (const Answer* known = memo.find(block)) return *known;
+//   if (const auto* known = memo.find(start, image)) return known->answer;
 //   disk.watch(&reads);
 //   Answer answer = work_out(image);
-//   memo.put(block, reads.addresses(), answer);
+//   return memo.put(start, image, reads.addresses(), answer).answer;
+//
+// What else the answer depends on goes into the digest `start`. An image is anything that has block(address).
 //
 // A deterministic reader that has read the same so far reads the same address next. So the memo is a tree in
 // which what was read selects the branch. Its nodes lie in one hash table, under the digest of all that was
@@ -27,74 +28,94 @@
 #include "base/digest.h"
 #include "base/mutant.h"
 #include "disk/block.h"
+#include "disk/first_reads.h"
 
 namespace sisyfs {
 
 template <class Answer>
 class ReadMemo {
  public:
+  // An answer in its place. The key tells whether it is still the one that it was.
+  struct Entry {
+    Digest key;
+    Answer answer;
+  };
+
   // Up to 2^bits answers.
   explicit ReadMemo(unsigned bits)
       : nodes_(size_t{1} << (bits + kNodesForAnswer)), answers_(size_t{1} << bits), bits_(bits) {}
 
-  // The answer for the disk whose blocks `block` gives by their address, or null. Lives until the next put().
-  // Of a disk that is known it asks for just those that were read, in order; of others perhaps for more.
-  template <class BlockAt>
-  const Answer* find(BlockAt&& block) const {
-    Digest path = kStart;
+  // The answer for an image, or null. Its place stays where it is; what is in there lives until it is
+  // forgotten. `reads`, if not null, is told what a reader would have read.
+  // Of an image that is known just those blocks are asked for, in order, that were read; of others
+  // perhaps more.
+  template <class ImageLike>
+  const Entry* find(const Digest& start, ImageLike&& image, FirstReads* reads = nullptr) {
+    Digest path = digest_at(kStart, start);
+    passed_.clear();
     for (;;) {
       const Node& node = node_at(path);
       if (node.key != path) return nullptr;
-      if (node.count == 0) return answer_at(node);
-      for (uint32_t i = 0; i < node.count; ++i) path = further(path, block, node.addresses[i]);
+      if (node.count == 0) break;
+      for (uint32_t i = 0; i < node.count; ++i) path = further(path, image, node.addresses[i]);
+      if (reads != nullptr)
+        passed_.insert(passed_.end(), node.addresses.begin(), node.addresses.begin() + node.count);
     }
+    const Entry* entry = entry_at(node_at(path));
+    if (entry == nullptr || reads == nullptr) return entry;
+    for (const uint32_t address : passed_) reads->read(BlockAddress(address));
+    return entry;
   }
 
-  // Keeps the answer for a disk of which `reads` were read, each once. Where that is not possible it is
-  // forgotten at once.
-  template <class BlockAt>
-  void put(BlockAt&& block, std::span<const BlockAddress> reads, Answer answer) {
-    if (std::any_of(reads.begin(), reads.end(), [](BlockAddress a) { return a.value > UINT32_MAX; })) return;
-    Digest path = kStart;
+  // Keeps the answer for an image of which `reads` were read, each once. Where it cannot be found again it is
+  // at least there until the next put().
+  template <class ImageLike>
+  const Entry& put(const Digest& start, ImageLike&& image, std::span<const BlockAddress> reads,
+                   Answer answer) {
+    const auto place = static_cast<uint32_t>(puts_++ & (answers_.size() - 1));
+    Entry& entry = answers_[place];
+    entry.answer = std::move(answer);
+    const auto fits = [](BlockAddress address) { return address.value <= UINT32_MAX; };
+    if (!std::all_of(reads.begin(), reads.end(), fits)) {
+      entry.key = digest_at(kNoPath + puts_, start);
+      return entry;
+    }
+    Digest path = digest_at(kStart, start);
     while (!reads.empty()) {
       const uint32_t count = put_node(path, reads.first(std::min<size_t>(reads.size(), kAddresses)));
-      for (uint32_t i = 0; i < count; ++i) path = further(path, block, static_cast<uint32_t>(reads[i].value));
+      for (uint32_t i = 0; i < count; ++i) path = further(path, image, static_cast<uint32_t>(reads[i].value));
       reads = reads.subspan(count);
     }
-    const auto place = static_cast<uint32_t>(puts_++ & (answers_.size() - 1));
-    answers_[place] = {path, std::move(answer)};
+    entry.key = path;
     node_at(path) = {.key = path, .addresses = {place}, .count = 0};
+    return entry;
   }
 
  private:
   static constexpr uint32_t kAddresses = 8;       // in a node
   static constexpr unsigned kNodesForAnswer = 3;  // bits
-  static constexpr Digest kStart{1, 1};
+  static constexpr uint64_t kStart = 1, kNoPath = 2;
 
   struct alignas(64) Node {
     Digest key;
     std::array<uint32_t, kAddresses> addresses{};  // of a leaf the first is the place of its answer
     uint32_t count = 0;                            // of addresses; 0: a leaf
   };
-  struct Place {
-    Digest key;  // of the leaf
-    Answer answer;
-  };
 
-  template <class BlockAt>
-  static Digest further(const Digest& path, BlockAt& block, uint32_t address) {
+  template <class ImageLike>
+  static Digest further(const Digest& path, ImageLike& image, uint32_t address) {
     const BlockAddress at(address);
     if (mutant(Mutant::kReadsByPlace)) return digest_at(address, path);
-    return digest_at(address, path) + identity(at, block(at));
+    return digest_at(address, path) + identity(at, image.block(at));
   }
   Node& node_at(const Digest& key) { return nodes_[slot_of(key)]; }
   const Node& node_at(const Digest& key) const { return nodes_[slot_of(key)]; }
   size_t slot_of(const Digest& key) const {
     return mul_fold(key.lo ^ 0x9e3779b97f4a7c15u, key.hi) >> (64 - bits_ - kNodesForAnswer);
   }
-  const Answer* answer_at(const Node& leaf) const {
-    const Place& place = answers_[leaf.addresses[0]];
-    return place.key == leaf.key ? &place.answer : nullptr;
+  const Entry* entry_at(const Node& leaf) const {
+    const Entry& entry = answers_[leaf.addresses[0]];
+    return entry.key == leaf.key ? &entry : nullptr;
   }
 
   // Makes sure that there is a node with this past that reads the first of these addresses. How many it
@@ -112,9 +133,10 @@ class ReadMemo {
   }
 
   std::vector<Node> nodes_;
-  std::vector<Place> answers_;
+  std::vector<Entry> answers_;
   unsigned bits_;
   uint64_t puts_ = 0;
+  std::vector<uint32_t> passed_;  // on the way to the answer
 };
 
 }  // namespace sisyfs

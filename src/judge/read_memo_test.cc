@@ -39,10 +39,6 @@ Image changed_at_random(Image image, std::mt19937& random) {
   return image;
 }
 
-auto blocks_of(const Image& image) {
-  return [&image](BlockAddress address) { return image.block(address); };
-}
-
 struct Hits {
   uint64_t found = 0, kept = 0, looked = 0;
 };
@@ -61,13 +57,13 @@ Hits ask(unsigned bits) {
     disk.watch(&reads);
     const uint64_t right = read_about(disk);
     ++hits.looked;
-    if (const uint64_t* known = memo.find(blocks_of(image))) {
+    if (const auto* known = memo.find({}, image)) {
       ++hits.found;
-      EXPECT_EQ(*known, right) << "round " << round;
+      EXPECT_EQ(known->answer, right) << "round " << round;
     } else {
-      memo.put(blocks_of(image), reads.addresses(), right);
-      const uint64_t* now = memo.find(blocks_of(image));
-      EXPECT_TRUE(now == nullptr || *now == right) << "round " << round;
+      memo.put({}, image, reads.addresses(), right);
+      const auto* now = memo.find({}, image);
+      EXPECT_TRUE(now == nullptr || now->answer == right) << "round " << round;
       hits.kept += now != nullptr;
     }
   }
@@ -90,22 +86,65 @@ TEST(ReadMemoTest, ServesImagesThatDifferWhereNothingWasRead) {
   Image image(kGeometry);
   ReadMemo<int> memo(4);
   const std::array<BlockAddress, 2> reads{BlockAddress(3), BlockAddress(9)};
-  memo.put(blocks_of(image), reads, 42);
+  memo.put({}, image, reads, 42);
   std::array<std::byte, 16> bytes{};
   bytes[0] = std::byte{1};
   Image elsewhere = image, there = image;
   elsewhere.write(BlockAddress(4), bytes);
   there.write(BlockAddress(9), bytes);
-  ASSERT_NE(memo.find(blocks_of(elsewhere)), nullptr);
-  EXPECT_EQ(*memo.find(blocks_of(elsewhere)), 42);
-  EXPECT_EQ(memo.find(blocks_of(there)), nullptr);
+  ASSERT_NE(memo.find({}, elsewhere), nullptr);
+  EXPECT_EQ(memo.find({}, elsewhere)->answer, 42);
+  EXPECT_EQ(memo.find({}, there), nullptr);
 }
 
 TEST(ReadMemoTest, AnAnswerThatNeededNoReadServesAll) {
   ReadMemo<int> memo(4);
-  const Image blank(kGeometry);
-  memo.put(blocks_of(blank), {}, 5);
-  ASSERT_NE(memo.find(blocks_of(blank)), nullptr);
+  memo.put({}, Image(kGeometry), {}, 5);
+  ASSERT_NE(memo.find({}, Image(kGeometry)), nullptr);
+}
+
+TEST(ReadMemoTest, AnswersWithAnotherStartAreOthers) {
+  const Image image(kGeometry);
+  ReadMemo<int> memo(4);
+  const std::array<BlockAddress, 1> reads{BlockAddress(3)};
+  memo.put(Digest{1, 2}, image, reads, 7);
+  EXPECT_EQ(memo.find(Digest{1, 3}, image), nullptr);
+  memo.put(Digest{1, 3}, image, reads, 8);
+  ASSERT_NE(memo.find(Digest{1, 2}, image), nullptr);
+  EXPECT_EQ(memo.find(Digest{1, 2}, image)->answer, 7);
+}
+
+TEST(ReadMemoTest, TellsWhatAReaderWouldHaveReadAndNothingWhereItDoesNotKnow) {
+  Image image(kGeometry);
+  ReadMemo<int> memo(4);
+  std::vector<BlockAddress> order;
+  for (uint64_t i = 0; i < 20; ++i) order.push_back(BlockAddress(i * 7 % kBlocks));
+  memo.put({}, image, order, 1);
+  FirstReads reads;
+  reads.restart(kGeometry.block_count);
+  reads.written(BlockAddress(14));
+  ASSERT_NE(memo.find({}, image, &reads), nullptr);
+  std::erase(order, BlockAddress(14));
+  EXPECT_TRUE(std::equal(order.begin(), order.end(), reads.addresses().begin(), reads.addresses().end()));
+
+  std::array<std::byte, 16> bytes{};
+  bytes[0] = std::byte{1};
+  image.write(order.back(), bytes);
+  reads.restart(kGeometry.block_count);
+  EXPECT_EQ(memo.find({}, image, &reads), nullptr);
+  EXPECT_TRUE(reads.addresses().empty());
+}
+
+TEST(ReadMemoTest, WhatCannotBeFoundAgainIsThereUntilTheNextOne) {
+  const Image image(Geometry{16, BlockCount(uint64_t{1} << 33)});
+  ReadMemo<int> memo(0);
+  const std::array<BlockAddress, 1> reads{BlockAddress(uint64_t{1} << 32)};
+  const auto& first = memo.put({}, image, reads, 1);
+  const Digest key = first.key;
+  EXPECT_EQ(first.answer, 1);
+  EXPECT_EQ(memo.find({}, image), nullptr);
+  memo.put({}, image, reads, 2);
+  EXPECT_NE(first.key, key) << "it is another answer now";
 }
 
 TEST(FirstReadsTest, CountsEachBlockOnceAndNoneThatWasWrittenBefore) {

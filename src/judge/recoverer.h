@@ -1,22 +1,24 @@
-// Recoverer: brings a target back after a power cut, and sees how it came back.
+// Recoverer: brings a target back after a power cut, and judges how it came back.
 //
-// What comes back depends only on what recovery, the walk and the trial of its use read of the disk. So each
-// answer is kept under that (judge/read_memo.h), and of a disk whose blocks are in doubt only those are
-// decided that are read (crash/lazy_states.h): one run serves every crash state that agrees on them.
+// Most crash states come back as others did. So nothing is done twice that can be known: an image that came
+// before, what agrees with one that came before in all that was read of it, and the same for the two dear
+// parts of a recovery, the target's own check and the trial whether it can be worked with.
+// docs/design/adapter.md has the figures.
 //
-//   Recoverer recoverer(setup, bounds, target, disk);
-//   const Recovered& back = recoverer.recover(crash_state);   // of one crash state
-//   while (lazy.next()) recoverer.recover(lazy);               // of all of an epoch
+//   Recoverer recoverer(setup, bounds, target, blank);
+//   const Recovery& recovery = recoverer.recover(crash_state);
+//   if (recovery.alive && !expectation.crash_allowed(recovery.tree)) ...
+//
+// Of an epoch whose crash states are decided on the way (crash/lazy_states.h) each run is recovered in the same
+// manner: one recovery then serves every crash state that agrees on what was read.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "crash/crash_states.h"
+#include "crash/crash_state.h"
 #include "crash/lazy_states.h"
-#include "crash/looks.h"
-#include "judge/catalogue.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
 #include "judge/read_memo.h"
@@ -25,7 +27,7 @@ namespace sisyfs {
 
 // How a crash state came back. Depends on what was read of its image alone.
 struct Recovery {
-  uint32_t findings = 0;  // all but those that need an expectation
+  uint32_t findings = 0;  // all but R3
   uint32_t marks = 0;
   uint16_t work = 0;   // blocks that fsck and mount wrote
   bool alive = false;  // it was mounted and walked; the rest is only then
@@ -34,14 +36,6 @@ struct Recovery {
   Log log;                           // what fsck and mount did to the disk
   uint32_t reads = 0;                // blocks that were read for it; the trial of its use read more
   std::vector<BlockAddress> blocks;  // where power cuts in recovery are looked at: all that were read
-};
-
-// The same with the disk that it left, which depends on the whole image.
-struct Recovered : Recovery {
-  Image start{Geometry{1, BlockCount(1)}};  // what the power cut left
-  Log open;                                 // and what of it is open still
-  DiskState disk{start};
-  Digest disk_print;
 };
 
 // What a report wants to know of a recovery beyond that.
@@ -53,54 +47,64 @@ struct RecoveryNotes {
   std::string unusable;  // why, if it is
 };
 
+// The rare things that the target did since they were asked for last, as marks of an outcome.
+uint32_t marks_of(Target& target);
+
 class Recoverer {
  public:
-  // All are borrowed. The disk holds anything afterwards, and so does the target.
-  Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, MemDisk& disk);
+  // All are borrowed but the blank image, which says how large a disk is. `bounds` are those of the target.
+  Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, const Image& blank);
 
-  // What comes back; lives until the next call.
-  const Recovered& recover(CrashState& state);
-  // The same where the crash state is decided on the way.
-  const Recovered& recover(LazyStates& run);
-  // Once more, with all that there is to tell.
+  // How this crash state comes back. Lives until the next call. The target is used up.
+  const Recovery& recover(CrashState& state);
+  // How the crash states of a run come back, which is decided on the way.
+  const Recovery& recover(LazyStates& run);
+  // Recovers once more, to tell about it.
   RecoveryNotes notes(CrashState& state);
   RecoveryNotes notes(LazyStates& run);
-
-  // Moves what became durable out of the log, as no look needs it.
-  DiskState settle(const DiskState& state);
-  // What is durable, open and in doubt on a disk.
-  Digest print_of(const DiskState& disk);
-  // The rare things that the target did since they were asked for last.
-  uint32_t marks_of_target();
 
   // Recoveries that were carried out, and crash states, built as images, that were new.
   uint64_t runs() const { return runs_; }
   uint64_t images() const { return images_; }
 
  private:
-  void carry_out(Recovery& out, RecoveryNotes* notes);
-  void watch(const Image& image, LazyStates* run);
-  void finish(Recovered& out, Image start, Log open);
-  uint32_t judge_fsck(RecoveryNotes* notes, uint32_t* marks);
+  // What the check says of a disk that it leaves as it is.
+  struct Checked {
+    uint32_t findings = 0;
+    uint32_t marks = 0;
+  };
+  struct Known {
+    const ReadMemo<Recovery>::Entry* entry = nullptr;
+    Digest key;  // of the entry, as long as it holds this recovery
+  };
+
+  static constexpr unsigned kSmall = 2;  // bits more for answers that take a few bytes
+
+  // The image is that of a crash state, or of a run what is not in doubt there.
+  void carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
+  Checked check(const Image& image);
+  Checked judge_fsck(RecoveryNotes* notes);
+  bool is_usable(const Recovery& recovery);
   uint32_t finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
+  // Blocks written since the disk was loaded.
   uint16_t blocks_written();
 
   const DiskSetup& setup_;
   const Bounds& bounds_;
   Target& target_;
   const Traits& traits_;
-  MemDisk& disk_;
   std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
+  MemDisk disk_;
   RepairReport report_, report_again_;
-  uint64_t runs_ = 0, images_ = 0;
-
-  Epoch epoch_, rest_;
-  Looks settling_;
+  Recovery recovery_;  // the one at hand
   std::vector<const Event*> events_;
-  Memo<Recovered> by_digest_;
-  ReadMemo<Recovery> by_reads_;
-  FirstReads reads_;
-  Recovered lazily_;
+
+  Memo<Known> known_;              // by image
+  ReadMemo<Recovery> recoveries_;  // by what was read of it
+  ReadMemo<Checked> checks_;       // by what the check read
+  ReadMemo<bool> trials_;          // by what was in memory and what the trial read
+  FirstReads reads_, trial_reads_;
+  uint64_t runs_ = 0, images_ = 0;
 };
 
 }  // namespace sisyfs

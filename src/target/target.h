@@ -101,7 +101,8 @@ class Target {
   // A link count that the system claims goes into the tree by set_links().
   virtual Walk walk() = 0;
 
-  // The offline check. Not while mounted. Adds to `report`, which the caller has cleared.
+  // The offline check. Not while mounted. Depends on the disk alone, and nothing of it is remembered. Adds to
+  // `report`, which the caller has cleared.
   virtual void fsck(Disk& disk, FsckMode mode, RepairReport* report);
 
   // What a block of the disk holds, for reports: "inode 2", "bitmap". Empty if not known.
