@@ -28,6 +28,7 @@ void Epoch::add(const Event& event) {
   } else {
     writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
   }
+  if (model_.flash) return add_flash(event);
   const bool joins_last_piece = event.tied_to_previous && model_.writes_are_tied();
   for (uint64_t i = 0; i < event.count.value; i++) {
     const BlockAddress address = event.first + BlockCount(i);
@@ -144,6 +145,7 @@ Digest Epoch::digest() const {
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied.
 Log Epoch::pending_log() const {
+  SISYFS_ASSERT(!model_.flash || empty(), "raw flash has no cache");
   Log log;
   std::vector<BlockRef> run;
   for (uint32_t s = 0, w = kNone; s < slots_.size();) {
@@ -157,7 +159,7 @@ Log Epoch::pending_log() const {
     const bool goes_on = std::exchange(w, write) == write;
     log.set_op(writes_[write].op);
     if (writes_[write].discard) {
-      log.add_discard(first, BlockCount(run.size()), goes_on);
+      log.add_discard(first, run, goes_on);
     } else {
       log.add_write(first, run, {.fua = false, .block_kind = writes_[write].flags.block_kind}, goes_on);
     }

@@ -48,6 +48,8 @@ class MemDisk : public Disk {
   void load(DiskState state) { state_ = std::move(state); }
   // Does again what a log of this disk says, on what it holds now.
   void redo(const Log& log);
+  // What discarded blocks read as from now on. No part of the state.
+  void set_discard(DiscardReads reads) { discard_reads_ = reads; }
   // Tells `reads` what is read and written from now on; null: no longer.
   void watch(FirstReads* reads) { reads_ = reads; }
 
@@ -60,8 +62,13 @@ class MemDisk : public Disk {
 
  private:
   bool in_range(Access access, BlockAddress first, size_t bytes);
+  IoStatus misuse(Access access, BlockAddress first, BlockCount count);
+  // Whether all blocks are so. What depends on a block is a read of it.
+  bool all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count);
+  BlockRef discarded(BlockAddress address);
 
   DiskState state_;
+  DiscardReads discard_reads_ = DiscardReads::kZeros;
   FirstReads* reads_ = nullptr;
   std::vector<BlockRef> scratch_;  // the blocks of the write at hand
   std::vector<const Event*> events_;

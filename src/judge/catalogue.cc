@@ -45,6 +45,8 @@ constexpr std::array kCatalogue = {
                 "a block is said to belong to somebody else than its owner"},
     FindingInfo{FindingKind::kLostRoot, "M10", "lost-root", Severity::kCritical,
                 "the root directory is lost, and with it every file"},
+    FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,
+                "the system programs a flash page that is not erased, or erases a part of a unit"},
 };
 
 }  // namespace

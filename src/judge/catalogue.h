@@ -32,6 +32,7 @@ enum class FindingKind : uint8_t {
   kBadEntry,
   kBadSummary,
   kLostRoot,
+  kFlashMisuse,
 };
 
 struct FindingInfo {

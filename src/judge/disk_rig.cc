@@ -48,6 +48,12 @@ uint8_t letter_of(const Op& op, const Tree& tree) {
   return directory ? letter | DiskSystemState::kOnDirectory : letter;
 }
 
+// What the target asked of the disk and must not.
+uint32_t findings_of(const Log& log) {
+  return (log.strays() != 0 ? bit(FindingKind::kOutOfRange) : 0) |
+         (log.misuses() != 0 ? bit(FindingKind::kFlashMisuse) : 0);
+}
+
 ContractRules rules_of(const Traits& traits) {
   return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
 }
@@ -71,6 +77,7 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       recoveries_(setup.memo_bits),
       walks_(setup.memo_bits),
       recoveries_by_reads_(setup.memo_bits) {
+  disk_.set_discard(setup.device.discard);
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -178,7 +185,7 @@ void DiskRig::judge_op() {
   // Beyond what the reference knows there is nothing to hold the system against.
   over_ = outcome_.findings != 0;
   log_ = disk_.state().log;
-  if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
+  outcome_.findings |= findings_of(log_);
   if (over_) return;
   end_ = settle(disk_.state());
   end_print_ = print_of(end_);
@@ -371,7 +378,7 @@ void DiskRig::recover(const Image& image, Recovery& out, RecoveryNotes* notes) {
     if (notes != nullptr) notes->walk = walk;
     out.tree = std::move(walk.tree);
   }
-  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
+  out.findings |= findings_of(disk_.state().log);
   out.marks |= marks_of_target();
   if (!out.alive) return;
   out.memory = target_->save();

@@ -42,10 +42,11 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 uint32_t findings_of(const DiskSetup& setup) {
   uint32_t all =
       bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
+  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
+  if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
   if (!setup.crashes) return all;
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
-  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
   for (const ProblemKind& problem : target->traits().problems) {
     const auto kind = find_kind(problem.code);
     const bool told = setup.report_repaired || problem.severity == Severity::kCritical;
@@ -99,7 +100,8 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
 Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   const Traits traits = setup.make_target()->traits();
   // A target without a disk gets the smallest one, which nobody reads or writes, and no power cuts.
-  const Geometry geometry{traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1)};
+  const Geometry geometry{traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1),
+                          traits.erase_blocks};
   setup.crashes = setup.crashes && traits.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
   Bounds bounds = bounds_for(traits, setup.bounds);
