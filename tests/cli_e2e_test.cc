@@ -265,7 +265,8 @@ TEST(CliTest, TargetsAreListedWithTheirOptions) {
   EXPECT_THAT(run("targets --findings").text, HasSubstr("double-pointer"));
   std::vector<std::string> names;
   for (const json& target : json::parse(run("targets --json").text)) names.push_back(target["name"]);
-  EXPECT_THAT(names, testing::UnorderedElementsAre("link", "index", "f2fs", "journal", "verifs1", "verifs2"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre("link", "index", "f2fs", "journal", "flash", "verifs1",
+                                                   "verifs2"));
 }
 
 }  // namespace

@@ -196,13 +196,15 @@ void DiskTeller::tell_crash(const Op& op) {
   std::vector<uint32_t> unsettled = numbers;
   unsettled.insert(unsettled.end(), unissued.begin(), unissued.end());
   settle_others(unsettled);
+  const bool raw_flash = rig_->target().traits().erase_blocks != 0;
   std::string torn;
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
     const WriteFate fate = cut.fate(static_cast<uint32_t>(w));
     write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
     if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
-    if (fate == WriteFate::kTorn) torn += fmt::format("; write {} was torn", numbers[w]);
+    if (fate == WriteFate::kTorn)
+      torn += fmt::format("; write {} was {}", numbers[w], raw_flash ? "cut off" : "torn");
   }
   for (size_t i = unissued.size(); i-- > 0;) {
     write(unissued[i]).fate = Fate::kLost;

@@ -28,8 +28,9 @@ std::vector<OptionSpec> option_specs() {
                          "mount takes a unit for erased if all of it is, or (wrong) if its first page is"),
       OptionSpec::choice("clean", {"copy-first", "erase-first"}, "copy-first",
                          "cleaning copies what is alive and then erases, or (wrong) the other way round"),
-      OptionSpec::choice("unreadable", {"skip", "end"}, "skip",
-                         "mount passes over an unreadable page, or (wrong) takes it for the end of its unit"),
+      OptionSpec::choice(
+          "unreadable", {"skip", "end"}, "skip",
+          "an unreadable page is passed over, or (wrong) taken for the last that was written to its unit"),
       OptionSpec::flag("keep_deleted", true,
                        "cleaning keeps the record of a deletion while an older record is left; off (wrong): "
                        "drops it"),

@@ -19,7 +19,7 @@ struct Config {
   bool checksum = true;      // off: mount takes any page with a possible header for a record
   bool whole_erase = true;   // off: mount takes a unit for erased whose first page is
   bool copy_first = true;    // off: cleaning erases a unit before it has written what was alive in it
-  bool skip_bad = true;      // off: mount takes an unreadable page for the end of what was written to a unit
+  bool skip_bad = true;      // off: an unreadable page is taken for the last that was written to its unit
   bool keep_deleted = true;  // off: cleaning drops the record of a deletion, whatever it still covers
 };
 

@@ -67,7 +67,7 @@ int Core::scan() {
       const bool no_more = (unreadable && !config_.skip_bad) || (!config_.whole_erase && page == first &&
                                                                  pages_[page].state == PageState::kErased);
       if (!no_more) continue;
-      for (unsigned rest = page + 1; rest < end; ++rest) pages_[rest].state = pages_[page].state;
+      for (unsigned rest = page + 1; rest < end; ++rest) pages_[rest].state = PageState::kErased;
       break;
     }
   }
