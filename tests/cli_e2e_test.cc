@@ -157,7 +157,8 @@ TEST_P(WrongUse, GetsOneClearMessageAndTwo) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongUse,
     testing::Values(
-        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are f2fs, index, journal, link"},
+        Wrong{"NoSuchTarget", "check lnik",
+              "unknown target 'lnik'; targets are f2fs, flash, index, journal, link"},
         Wrong{"NoSuchOption", "check link --set ordre=naive", "ordre"},
         Wrong{"NoSuchValue", "check link --set order=random", "naive, pointed"},
         Wrong{"NotAnAssignment", "check link --set order", "order"},
