@@ -4,6 +4,8 @@
 
 #include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
+#include "judge/disk_system.h"
+#include "models/flash_target.h"
 
 namespace sisyfs::flash {
 namespace {
@@ -90,6 +92,48 @@ TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   EXPECT_EQ(story->steps.back().observed[0].kind, FindingKind::kFlashMisuse);
   EXPECT_EQ(story->steps.back().observed[0].text, "programs page 1, which is not erased");
   EXPECT_EQ(story->steps.back().expected[0], "only erased pages are programmed");
+}
+
+// The right model, but its mount erases a page and not a unit.
+class PartEraser : public Target {
+ public:
+  const Traits& traits() const override { return right_->traits(); }
+  int format(Disk& disk) override { return right_->format(disk); }
+  int mount(Disk& disk) override {
+    EXPECT_EQ(disk.discard(BlockAddress(0), BlockCount(1)), IoStatus::kMisuse);
+    return right_->mount(disk);
+  }
+  int unmount() override { return right_->unmount(); }
+  void power_cut() override { right_->power_cut(); }
+  OpResult apply(const Op& op) override { return right_->apply(op); }
+  Walk walk() override { return right_->walk(); }
+  Snapshot save() const override { return right_->save(); }
+  void load(const Snapshot& snapshot, Disk& disk) override { right_->load(snapshot, disk); }
+
+ private:
+  std::unique_ptr<Target> right_ = make_target(Config{});
+};
+
+TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
+  const Result<Options> options = Options::parse(option_specs(), {});
+  ASSERT_TRUE(options);
+  Result<DiskSetup> setup = setup_of(*options);
+  ASSERT_TRUE(setup);
+  setup->make_target = [] { return std::make_unique<PartEraser>(); };
+  const auto observed = [&](bool crashes) {
+    setup->crashes = crashes;
+    auto check = make_disk_check(*setup);
+    EXPECT_TRUE(check);
+    SearchOptions first;
+    first.stop = StopRule::kFirst;
+    const SearchResult result = (*check)->search(first, {});
+    EXPECT_EQ(result.findings, bit(FindingKind::kFlashMisuse));
+    const Result<Story> story = (*check)->tell((*check)->explain(first, result).at(0).trace);
+    EXPECT_TRUE(story && !story->steps.back().observed.empty());
+    return story->steps.back().observed.at(0).text;
+  };
+  EXPECT_EQ(observed(false), "erases 1 page from page 0 on, with erase units of 2 pages");
+  EXPECT_EQ(observed(true), "recovery programs a page that is not erased, or erases a part of a unit");
 }
 
 TEST(FlashCheckTest, ThreadsChangeNothing) {
