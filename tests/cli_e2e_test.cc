@@ -157,7 +157,8 @@ TEST_P(WrongUse, GetsOneClearMessageAndTwo) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongUse,
     testing::Values(
-        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are f2fs, index, journal, link"},
+        Wrong{"NoSuchTarget", "check lnik",
+              "unknown target 'lnik'; targets are f2fs, flash, index, journal, link"},
         Wrong{"NoSuchOption", "check link --set ordre=naive", "ordre"},
         Wrong{"NoSuchValue", "check link --set order=random", "naive, pointed"},
         Wrong{"NotAnAssignment", "check link --set order", "order"},
@@ -265,7 +266,8 @@ TEST(CliTest, TargetsAreListedWithTheirOptions) {
   EXPECT_THAT(run("targets --findings").text, HasSubstr("double-pointer"));
   std::vector<std::string> names;
   for (const json& target : json::parse(run("targets --json").text)) names.push_back(target["name"]);
-  EXPECT_THAT(names, testing::UnorderedElementsAre("link", "index", "f2fs", "journal", "verifs1", "verifs2"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre("link", "index", "f2fs", "journal", "flash", "verifs1",
+                                                   "verifs2"));
 }
 
 }  // namespace

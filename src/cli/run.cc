@@ -66,12 +66,15 @@ int search_and_report(const NamedCheck& named, const SearchOptions& options, con
   const Result<std::vector<Finding>> findings = explain(named, options, result);
   if (!findings) return fail(findings.error());
   const bool text = output.json != "-";
+  const std::string device = named.check->device();
   if (text) {
     for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
+    if (!device.empty()) fmt::print("  device    {}\n", device);
   }
   if (!output.json.empty()) {
-    const auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
+    auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
+    if (!device.empty()) json["device"] = device;
     if (Status s = write_file(output.json, json.dump(2) + "\n"); !s) return fail(s.error());
   }
   if (result.trouble)

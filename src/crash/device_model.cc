@@ -2,14 +2,117 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace sisyfs {
+namespace {
+
+struct Preset {
+  DevicePreset text;
+  DeviceModel model;
+};
+
+constexpr std::array kPresets = {
+    Preset{{"ordered", "a cut keeps the first so many writes since the last flush, each of them whole"},
+           {.order = WriteOrder::kInOrder}},
+    Preset{{"disk", "a volatile cache with FLUSH and FUA that writes back in any order, each write whole"},
+           {.unit_bytes = 512}},
+    Preset{{"hostile", "as disk, and a write may be cut between its sectors, which choose for themselves"},
+           {.unit_bytes = 512, .tearing = true}},
+    Preset{
+        {"nand",
+         "raw flash without a cache; a program or erase that is cut off leaves partial or unreadable pages"},
+        {.order = WriteOrder::kInOrder, .cache = WriteCache::kWriteThrough, .flash = true}},
+};
+
+constexpr std::array kPresetTexts = [] {
+  std::array<DevicePreset, kPresets.size()> texts;
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = kPresets[i].text;
+  return texts;
+}();
+
+std::string order_text(const DeviceModel& model) {
+  if (model.cache == WriteCache::kWriteThrough) return "a write is durable when it returns";
+  const char* order = model.keeps_order() ? "writes reach the medium in order"
+                                          : "writes reach the medium in any order between two flushes";
+  return fmt::format("{}, and are durable after a flush or with FUA", order);
+}
+
+std::string unit_text(const DeviceModel& model, const Geometry& geometry) {
+  if (model.writes_are_tied()) return "a write is kept whole or not at all";
+  if (model.unit_bytes != geometry.block_size)
+    return fmt::format("a write may tear into units of {} bytes", model.unit_bytes);
+  if (geometry.block_size == 512) return "a write may tear into sectors of 512 bytes";
+  return fmt::format("a write may tear into blocks of {} bytes, which stand for sectors",
+                     geometry.block_size);
+}
+
+const char* discard_text(DiscardReads discard) {
+  switch (discard) {
+    case DiscardReads::kZeros:
+      return "zeros";
+    case DiscardReads::kOld:
+      return "what they held";
+    case DiscardReads::kGarbage:
+      return "garbage";
+  }
+  return "";
+}
+
+std::string flash_text(const DeviceModel& model, const Geometry& geometry) {
+  const std::string shape = fmt::format(
+      "Raw flash with pages of {} bytes, erased {} at a time: ", geometry.block_size, geometry.erase_blocks);
+  if (!model.flash) return shape + "programs and erases come in order, each of them whole or not at all.";
+  const char* runs = geometry.erase_blocks > DeviceModel::kErasePieces ? "each quarter" : "each page";
+  return shape +
+         fmt::format(
+             "programs and erases come in order and are durable when they return; a page whose program is "
+             "cut "
+             "off is erased, half programmed or unreadable, {} of a unit whose erase is cut off is old, "
+             "unreadable or erased.",
+             runs);
+}
+
+}  // namespace
+
+Result<DeviceModel> DeviceModel::preset(std::string_view name) {
+  std::string names;
+  for (const Preset& preset : kPresets) {
+    if (preset.text.name == name) return preset.model;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", preset.text.name);
+  }
+  return bad_input(fmt::format("There is no device '{}'; there are {}.", name, names));
+}
+
+std::span<const DevicePreset> DeviceModel::presets() { return kPresetTexts; }
+
+DeviceModel DeviceModel::fitted_to(const Geometry& geometry) const {
+  DeviceModel fitted = *this;
+  if (!writes_are_tied()) fitted.unit_bytes = geometry.block_size;
+  return fitted;
+}
 
 Status DeviceModel::check(const Geometry& geometry) const {
+  if (flash && !geometry.is_flash())
+    return bad_input("The device is raw flash, but the disk has no erase units: this target wants a disk.");
+  if (geometry.is_flash() && cache != WriteCache::kWriteThrough)
+    return bad_input("The target wants raw flash, which has no cache: use a device that writes through.");
+  if (geometry.is_flash() && geometry.block_count.value % geometry.erase_blocks != 0)
+    return bad_input(fmt::format("Erase units of {} blocks do not divide a flash of {}.",
+                                 geometry.erase_blocks, geometry.block_count.value));
   if (writes_are_tied() || unit_bytes % geometry.block_size == 0) return {};
   return bad_input(
       fmt::format("The device tears writes at {} bytes, but the blocks of the disk have {}: use a disk whose "
                   "block size divides the unit.",
                   unit_bytes, geometry.block_size));
+}
+
+std::string describe(const DeviceModel& model, const Geometry& geometry) {
+  if (geometry.is_flash()) return flash_text(model, geometry);
+  std::string text = fmt::format("{}; {}; discarded blocks read as {}.", order_text(model),
+                                 unit_text(model, geometry), discard_text(model.discard));
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 }  // namespace sisyfs

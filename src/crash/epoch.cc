@@ -28,6 +28,7 @@ void Epoch::add(const Event& event) {
   } else {
     writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
   }
+  if (model_.flash) return add_flash(event);
   const bool joins_last_piece = event.tied_to_previous && model_.writes_are_tied();
   for (uint64_t i = 0; i < event.count.value; i++) {
     const BlockAddress address = event.first + BlockCount(i);
@@ -206,6 +207,7 @@ Digest Epoch::digest() const {
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied.
 Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
+  SISYFS_ASSERT(!model_.flash || empty(), "raw flash has no cache, and its power cuts leave nothing open");
   Log log;
   std::vector<BlockRef> run;
   const auto slot_from = [&](uint32_t p) {
@@ -227,7 +229,7 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
     const bool goes_on = std::exchange(write, piece.write) == piece.write;
     log.set_op(writes_[write].op);
     if (writes_[write].discard) {
-      log.add_discard(first, BlockCount(run.size()), goes_on);
+      log.add_discard(first, run, goes_on);
     } else {
       log.add_write(first, run, {.fua = false, .block_kind = writes_[write].flags.block_kind}, goes_on);
     }

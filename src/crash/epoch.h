@@ -10,6 +10,8 @@
 //                       unit of it if it tears    (so a cut keeps a prefix of the pending writes)
 //     free, torn        one per unit of a write   one per unit: v0, v1 … vk are its prefixes
 //     free, tied        one per write             one per write: kept or lost
+//     raw flash         one per content that a    one, as in order: what comes before the last piece of a
+//                       page goes through         program or erase is its interruption (epoch_flash.cc)
 //
 // So the number of crash states is the product of (length + 1) over the chains, known without building
 // any, and one enumerator (crash_states.h) serves all models. Different choices may lead to equal
@@ -48,8 +50,8 @@ class Epoch {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // A pending write or discard, for reports. A discard counts as a write of zeros. Some of its blocks
-  // may be settled already.
+  // A pending write or discard, for reports. A discard is a write of what is read there afterwards. Some of
+  // its blocks may be settled already.
   struct Write {
     BlockAddress first;
     BlockCount count;  // to the end of its last run
@@ -161,6 +163,9 @@ class Epoch {
   template <class IsSettled>
   void settle_where(IsSettled is_settled);
   Log log_of(uint32_t first_piece, uint32_t end_piece) const;
+  void add_flash(const Event& event);
+  void add_erase(BlockAddress first);
+  BlockRef half_programmed(const Block* whole);
   void clear();
 
   DeviceModel model_;
@@ -171,8 +176,10 @@ class Epoch {
   std::vector<Slot> slots_;
   std::vector<Place> places_;
   std::vector<Chain> chains_;
-  DenseIndex place_index_;  // by block address
-  DenseIndex unit_index_;   // by unit of this layer, when chains are units
+  DenseIndex place_index_;        // by block address
+  DenseIndex unit_index_;         // by unit of this layer, when chains are units
+  std::vector<BlockRef> before_;  // raw flash: what the unit held that is being erased
+  std::vector<std::byte> page_;   // raw flash: the page that is half programmed
   uint32_t first_chain_ = 0, frozen_pieces_ = 0, layer_ = 0;  // of what is not behind a power cut
 };
 

@@ -1,7 +1,9 @@
 #include "disk/block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "disk/pool.h"
 
@@ -52,6 +54,21 @@ BlockRef copy_of(std::span<const std::byte> bytes, const Digest& digest) {
   return BlockRef::adopt(block);
 }
 
+// The block with this digest, from the cache if it is there.
+BlockRef shared(std::span<const std::byte> bytes, const Digest& digest) {
+  BlockRef* slot = cache_slot(digest);
+  if (slot == nullptr) return copy_of(bytes, digest);
+  if (!*slot || (*slot)->digest != digest || (*slot)->size != bytes.size()) *slot = copy_of(bytes, digest);
+  return *slot;
+}
+
+// So many bytes of one value, in memory of this thread that is used again.
+std::span<const std::byte> run_of(uint32_t size, std::byte value) {
+  thread_local std::vector<std::byte> run;
+  run.assign(size, value);
+  return run;
+}
+
 }  // namespace
 
 void Block::destroy(const Block* block) {
@@ -62,11 +79,16 @@ void Block::destroy(const Block* block) {
 
 BlockRef make_block(std::span<const std::byte> bytes) {
   if (all_zero(bytes)) return {};
-  const Digest digest = digest_of(bytes);
-  BlockRef* slot = cache_slot(digest);
-  if (slot == nullptr) return copy_of(bytes, digest);
-  if (!*slot || (*slot)->digest != digest || (*slot)->size != bytes.size()) *slot = copy_of(bytes, digest);
-  return *slot;
+  return shared(bytes, digest_of(bytes));
+}
+
+BlockRef filled_block(uint32_t size, std::byte value) { return make_block(run_of(size, value)); }
+
+BlockRef unreadable_block(uint32_t size) { return shared(run_of(size, std::byte{0xEE}), kUnreadableDigest); }
+
+bool is_erased(const Block* block) {
+  return block != nullptr && block->readable() &&
+         std::ranges::all_of(block->bytes(), [](std::byte b) { return b == kErased; });
 }
 
 }  // namespace sisyfs

@@ -3,6 +3,9 @@
 // The all-zero block is the null reference: a fresh disk holds no memory, and zero is found by looking
 // at a pointer. Equal blocks usually share memory (see make_block) but need not: equality is by digest.
 //
+// A page of raw flash whose program or erase was cut off may be unreadable. That too is a content, with a
+// digest that no bytes have: it is kept, compared and counted like any other, and a read of it is an error.
+//
 //   BlockRef block = make_block(bytes);
 //   if (same_content(block.get(), other.get())) ...
 #pragma once
@@ -17,6 +20,8 @@
 
 namespace sisyfs {
 
+inline constexpr Digest kUnreadableDigest{0x756e7265616461u, 0x626c65};
+
 struct Block {
   RefCount refs;
   uint32_t size = 0;  // bytes that follow this header
@@ -25,6 +30,7 @@ struct Block {
   std::span<const std::byte> bytes() const {
     return {reinterpret_cast<const std::byte*>(this) + sizeof(Block), size};
   }
+  bool readable() const { return digest != kUnreadableDigest; }
   static void destroy(const Block* block);
 };
 
@@ -33,6 +39,16 @@ using BlockRef = Ref<Block>;  // null: all bytes are zero
 // The block with these bytes. Looks first in a small direct-mapped cache of this thread, so that content
 // written again and again is stored once; docs/design/images.md says why there is no global table.
 BlockRef make_block(std::span<const std::byte> bytes);
+
+// The block of `size` bytes of this value, and the one that cannot be read (its bytes mean nothing).
+BlockRef filled_block(uint32_t size, std::byte value);
+BlockRef unreadable_block(uint32_t size);
+
+inline bool is_readable(const Block* block) { return block == nullptr || block->readable(); }
+
+// Raw flash: erased pages have all bits set, and only these can be programmed.
+inline constexpr std::byte kErased{0xFF};
+bool is_erased(const Block* block);
 
 inline bool same_content(const Block* a, const Block* b) {
   return a == b || (a != nullptr && b != nullptr && a->digest == b->digest);

@@ -8,6 +8,11 @@
 //
 // Nothing that a target asks for can harm the checker: an access outside of the disk, or one that is
 // not a whole number of blocks, has no effect, returns kOutOfRange and is recorded for the judge.
+//
+// Raw flash (Geometry::erase_blocks) is a disk too: a write programs pages, which must be erased, and a
+// discard erases whole erase units, which then read as 0xFF. Anything else has no effect, returns kMisuse and
+// is recorded. What a page holds whose program or erase was cut off by a power cut, crash/device_model.h
+// says.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +27,14 @@ enum class IoStatus {
   kOk,
   kIoError,     // the device failed; whether this is a fault plan or a real device, the target must cope
   kOutOfRange,  // the target's mistake
+  kMisuse,      // the target's mistake: programs a page that is not erased, or erases a part of a unit
+};
+
+// What blocks read as that were discarded, on anything but raw flash.
+enum class DiscardReads : uint8_t {
+  kZeros,
+  kOld,      // what they held before: the device did not care
+  kGarbage,  // bytes that nobody has written there
 };
 
 class Disk {
@@ -31,7 +44,7 @@ class Disk {
   virtual const Geometry& geometry() const = 0;
 
   // Reads whole blocks from `first` on. Sees every write that returned before, durable or not. Unless
-  // it returns kOk, `out` is left as it was.
+  // it returns kOk, `out` is left as it was. A page of raw flash that is unreadable gives kIoError.
   [[nodiscard]] virtual IoStatus read(BlockAddress first, std::span<std::byte> out) = 0;
 
   // Writes whole blocks from `first` on. They are durable after a later flush, or at once with fua.
@@ -41,7 +54,8 @@ class Disk {
   // On kOk everything written before is durable.
   [[nodiscard]] virtual IoStatus flush() = 0;
 
-  // Gives up the content of blocks. For now this writes zeros.
+  // Gives up the content of blocks: a write of whatever the device lets them read as then. Of raw flash:
+  // erases them.
   [[nodiscard]] virtual IoStatus discard(BlockAddress first, BlockCount count) = 0;
 
   // Records where an op begins or ends or a promise was made. Called by the checker, not by a target.

@@ -53,8 +53,12 @@ struct ByteOffset {
 struct Geometry {
   uint32_t block_size = 512;  // bytes, at least 1
   BlockCount block_count;     // at least 1
+  // Raw flash: the blocks are its pages, and so many of them are erased together. They divide block_count.
+  uint32_t erase_blocks = 0;  // 0: no raw flash
 
   friend bool operator==(const Geometry&, const Geometry&) = default;
+
+  bool is_flash() const { return erase_blocks != 0; }
 
   // Whether all of [first, first + count) lies on the disk. Never overflows.
   bool contains(BlockAddress first, BlockCount count) const {
@@ -63,7 +67,7 @@ struct Geometry {
   ByteOffset offset_of(BlockAddress address) const { return ByteOffset(address.value * block_size); }
   // The digest of a disk of this shape on which every block is zero.
   Digest digest() const {
-    return digest_at(block_size, digest_at(block_count.value, Digest{0x67656f6d65747279u, 1}));
+    return digest_at(block_size, digest_at(block_count.value, Digest{0x67656f6d65747279u, 1 + erase_blocks}));
   }
 };
 

@@ -11,7 +11,7 @@ namespace sisyfs {
 void Event::destroy(const Event* event) {
   while (event != nullptr) {
     const Event* previous = event->previous_;
-    if (event->kind == EventKind::kWrite) {
+    if (event->changes_blocks()) {
       for (uint64_t i = 0; i < event->count.value; i++) BlockRef::adopt(event->blocks()[i]);
     }
     const size_t bytes = event->bytes();
@@ -22,7 +22,7 @@ void Event::destroy(const Event* event) {
 }
 
 Event* Log::append(EventKind kind, BlockAddress first, BlockCount count) {
-  const size_t blocks = kind == EventKind::kWrite ? count.value : 0;
+  const size_t blocks = kind == EventKind::kWrite || kind == EventKind::kDiscard ? count.value : 0;
   Event* event = new (pool_take(sizeof(Event) + blocks * sizeof(Block*))) Event;
   event->kind = kind;
   event->op = op_;
@@ -42,19 +42,24 @@ void Log::add_write(BlockAddress first, std::span<BlockRef> blocks, WriteFlags f
   Event* event = append(EventKind::kWrite, first, BlockCount(blocks.size()));
   event->flags = flags;
   event->tied_to_previous = tied_to_previous;
-  // The number of blocks is part of the digest, so that one long write differs from two short ones.
-  Digest content = digest_at(blocks.size(), Digest{1, (flags.fua ? 1u : 0u) + (tied_to_previous ? 2u : 0u)});
+  add_blocks(event, blocks, {1, (flags.fua ? 1u : 0u) + (tied_to_previous ? 2u : 0u)});
+}
+
+void Log::add_discard(BlockAddress first, std::span<BlockRef> blocks, bool tied_to_previous) {
+  SISYFS_ASSERT(!tied_to_previous || (last_ && last_->changes_blocks()), "a write is there to tie to");
+  Event* event = append(EventKind::kDiscard, first, BlockCount(blocks.size()));
+  event->tied_to_previous = tied_to_previous;
+  add_blocks(event, blocks, {2, tied_to_previous});
+}
+
+// The number of blocks is part of the digest, so that one long write differs from two short ones.
+void Log::add_blocks(Event* event, std::span<BlockRef> blocks, Digest content) {
+  content = digest_at(blocks.size(), content);
   for (size_t i = 0; i < blocks.size(); i++) {
-    content += identity(first + BlockCount(i), blocks[i].get());
+    content += identity(event->first + BlockCount(i), blocks[i].get());
     event->blocks()[i] = blocks[i].detach();
   }
   count_in(content);
-}
-
-void Log::add_discard(BlockAddress first, BlockCount count, bool tied_to_previous) {
-  SISYFS_ASSERT(!tied_to_previous || (last_ && last_->changes_blocks()), "a write is there to tie to");
-  append(EventKind::kDiscard, first, count)->tied_to_previous = tied_to_previous;
-  count_in(digest_at(first.value, digest_at(count.value, Digest{2, tied_to_previous})));
 }
 
 void Log::add_flush() {
@@ -70,7 +75,7 @@ void Log::add_mark(const Mark& mark) {
 
 void Log::add_stray(Access access, BlockAddress first, BlockCount count) {
   append(EventKind::kStray, first, count)->access = access;
-  strays_++;
+  is_misuse(access) ? misuses_++ : strays_++;
 }
 
 const std::vector<const Event*>& Log::events(std::vector<const Event*>& out) const {

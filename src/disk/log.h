@@ -27,9 +27,9 @@ namespace sisyfs {
 enum class EventKind : uint8_t {
   kWrite,
   kFlush,    // everything before it is durable once it is done
-  kDiscard,  // for now: a write of zeros
+  kDiscard,  // a write of what the device lets discarded blocks read as; of raw flash: an erase
   kMark,
-  kStray,  // an access outside of the disk; it had no effect
+  kStray,  // an access outside of the disk, or a misuse of raw flash; it had no effect
 };
 
 enum class MarkKind : uint8_t {
@@ -55,7 +55,16 @@ struct WriteFlags {
   BlockKind block_kind = BlockKind::kUnknown;
 };
 
-enum class Access : uint8_t { kRead, kWrite, kDiscard };
+enum class Access : uint8_t {
+  kRead,
+  kWrite,
+  kDiscard,
+  kProgramAgain,  // a misuse: to program a page that is not erased
+  kErasePart,     // a misuse: to erase less than a whole erase unit
+};
+constexpr bool is_misuse(Access access) {
+  return access == Access::kProgramAgain || access == Access::kErasePart;
+}
 
 inline constexpr uint32_t kNoOp = UINT32_MAX;
 
@@ -72,7 +81,7 @@ struct Event {
   BlockCount count;
 
   // The content that the write or discard gives to block first + i; null is zero.
-  const Block* block(uint64_t i) const { return kind == EventKind::kWrite ? blocks()[i] : nullptr; }
+  const Block* block(uint64_t i) const { return blocks()[i]; }
   bool changes_blocks() const { return kind == EventKind::kWrite || kind == EventKind::kDiscard; }
 
   static void destroy(const Event* event);
@@ -83,9 +92,7 @@ struct Event {
     return reinterpret_cast<const Block**>(reinterpret_cast<std::byte*>(const_cast<Event*>(this)) +
                                            sizeof(Event));
   }
-  size_t bytes() const {
-    return sizeof(Event) + (kind == EventKind::kWrite ? count.value * sizeof(Block*) : 0);
-  }
+  size_t bytes() const { return sizeof(Event) + (changes_blocks() ? count.value * sizeof(Block*) : 0); }
 
   const Event* previous_ = nullptr;  // owned
 };
@@ -99,7 +106,8 @@ class Log {
   // adjacent ones); FUA then is not allowed.
   void add_write(BlockAddress first, std::span<BlockRef> blocks, WriteFlags flags = {},
                  bool tied_to_previous = false);
-  void add_discard(BlockAddress first, BlockCount count, bool tied_to_previous = false);
+  // The same for a discard; the blocks are what is read there afterwards.
+  void add_discard(BlockAddress first, std::span<BlockRef> blocks, bool tied_to_previous = false);
   void add_flush();
   void add_mark(const Mark& mark);
   void add_stray(Access access, BlockAddress first, BlockCount count);
@@ -110,7 +118,8 @@ class Log {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  size_t strays() const { return strays_; }
+  size_t strays() const { return strays_; }    // accesses outside of the disk
+  size_t misuses() const { return misuses_; }  // of raw flash
 
   // All events in issue order, in `out`, which is overwritten and returned. O(size).
   const std::vector<const Event*>& events(std::vector<const Event*>& out) const;
@@ -121,12 +130,14 @@ class Log {
 
  private:
   Event* append(EventKind kind, BlockAddress first, BlockCount count);
+  void add_blocks(Event* event, std::span<BlockRef> blocks, Digest content);
   void count_in(const Digest& event_digest);
 
   Ref<Event> last_;
   uint32_t size_ = 0;
   uint32_t effects_ = 0;  // events that count for the digest
   uint32_t strays_ = 0;
+  uint32_t misuses_ = 0;
   uint32_t op_ = kNoOp;
   Digest digest_;
 };

@@ -23,7 +23,9 @@ TEST(LogTest, EventsComeInIssueOrderWithTheirOpAndContent) {
   log.add_mark({MarkKind::kOpBegin, 7});
   add(log, 3, {1, 0}, {.fua = true, .block_kind = BlockKind{5}});
   log.add_mark({MarkKind::kOpEnd, 7});
-  log.add_discard(BlockAddress(8), BlockCount(2));
+  std::vector<BlockRef> discarded(2);
+  discarded[0] = block(9);
+  log.add_discard(BlockAddress(8), discarded);
   log.add_flush();
   std::vector<const Event*> events;
   ASSERT_EQ(log.events(events).size(), 5u);
@@ -39,6 +41,8 @@ TEST(LogTest, EventsComeInIssueOrderWithTheirOpAndContent) {
   EXPECT_EQ(write.block(1), nullptr) << "zero";
   EXPECT_EQ(events[2]->op, 7u) << "the end of an op belongs to it";
   EXPECT_EQ(events[3]->op, kNoOp);
+  EXPECT_EQ(events[3]->kind, EventKind::kDiscard);
+  EXPECT_EQ(events[3]->block(0)->bytes()[0], std::byte{9});
   EXPECT_EQ(events[3]->block(1), nullptr);
   EXPECT_EQ(events[4]->kind, EventKind::kFlush);
 }

@@ -9,9 +9,25 @@ bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
   return false;
 }
 
+IoStatus MemDisk::misuse(Access access, BlockAddress first, BlockCount count) {
+  state_.log.add_stray(access, first, count);
+  return IoStatus::kMisuse;
+}
+
+bool MemDisk::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count) {
+  bool all = true;
+  for (uint64_t i = 0; i < count && all; i++) {
+    if (reads_ != nullptr) note_read(first + BlockCount(i));
+    all = so(state_.current.block(first + BlockCount(i)));
+  }
+  return all;
+}
+
 IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
   if (fails()) return IoStatus::kIoError;
+  if (geometry().is_flash() && !all_are(is_readable, first, out.size() / geometry().block_size))
+    return IoStatus::kIoError;
   if (reads_ != nullptr)
     for (uint64_t i = 0; i < out.size() / geometry().block_size; i++) note_read(first + BlockCount(i));
   state_.current.read(first, out);
@@ -29,6 +45,8 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   if (bytes.empty()) return IoStatus::kOk;
   if (fails()) return IoStatus::kIoError;
   const size_t size = geometry().block_size;
+  if (geometry().is_flash() && !all_are(is_erased, first, bytes.size() / size))
+    return misuse(Access::kProgramAgain, first, BlockCount(bytes.size() / size));
   scratch_.clear();
   for (size_t at = 0; at < bytes.size(); at += size) {
     scratch_.push_back(make_block(bytes.subspan(at, size)));
@@ -52,12 +70,33 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
   }
   if (count.value == 0) return IoStatus::kOk;
   if (fails()) return IoStatus::kIoError;
+  const uint32_t unit = geometry().erase_blocks;
+  if (unit != 0 && (first.value % unit != 0 || count.value % unit != 0))
+    return misuse(Access::kErasePart, first, count);
+  scratch_.clear();
   for (uint64_t i = 0; i < count.value; i++) {
-    state_.current.set(first + BlockCount(i), {});
-    if (reads_ != nullptr) reads_->written(first + BlockCount(i));
+    const BlockAddress address = first + BlockCount(i);
+    scratch_.push_back(discarded(address));
+    state_.current.set(address, scratch_.back());
+    if (reads_ != nullptr) reads_->written(address);
   }
-  state_.log.add_discard(first, count);
+  state_.log.add_discard(first, scratch_);
   return IoStatus::kOk;
+}
+
+BlockRef MemDisk::discarded(BlockAddress address) {
+  constexpr std::byte kRubbish{0xDB};
+  if (geometry().is_flash()) return filled_block(geometry().block_size, kErased);
+  switch (discard_reads_) {
+    case DiscardReads::kZeros:
+      return {};
+    case DiscardReads::kOld:
+      if (reads_ != nullptr) reads_->read(address);  // what comes of it depends on what was there
+      return BlockRef::share(state_.current.block(address));
+    case DiscardReads::kGarbage:
+      return filled_block(geometry().block_size, kRubbish);
+  }
+  return {};
 }
 
 void MemDisk::redo(const Log& log) {

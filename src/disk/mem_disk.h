@@ -64,6 +64,8 @@ class MemDisk : public Disk {
   void load(DiskState state) { state_ = std::move(state); }
   // Does again what a log of this disk says, on what it holds now.
   void redo(const Log& log);
+  // What discarded blocks read as from now on. No part of the state.
+  void set_discard(DiscardReads reads) { discard_reads_ = reads; }
   // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the first
   // time is as `undecided` says, if there is one.
   void watch(FirstReads* reads, Undecided* undecided = nullptr) {
@@ -90,8 +92,13 @@ class MemDisk : public Disk {
   bool in_range(Access access, BlockAddress first, size_t bytes);
   void note_read(BlockAddress address);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
+  IoStatus misuse(Access access, BlockAddress first, BlockCount count);
+  // Whether all blocks are so. What depends on a block is a read of it.
+  bool all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count);
+  BlockRef discarded(BlockAddress address);
 
   DiskState state_;
+  DiscardReads discard_reads_ = DiscardReads::kZeros;
   FirstReads* reads_ = nullptr;
   Undecided* undecided_ = nullptr;
   uint32_t fail_call_ = 0;

@@ -138,5 +138,96 @@ TEST_F(TraceDiskTest, TheObserverSeesEachCallAndWhatTheTargetWasTold) {
   EXPECT_EQ(calls.back().kind, DiskCall::Kind::kRead);
 }
 
+TEST_F(MemDiskTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
+  const DiskState written = disk.save();
+  const auto discarded = [&](DiscardReads reads) {
+    disk.load(written);
+    disk.set_discard(reads);
+    EXPECT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
+    MemDisk again(written);
+    again.redo(disk.state().log);
+    EXPECT_EQ(again.state().current, disk.state().current);
+    return content(disk, 2, 4);
+  };
+  EXPECT_EQ(discarded(DiscardReads::kZeros), filled(4, 0));
+  EXPECT_EQ(discarded(DiscardReads::kOld), filled(4, 5));
+  EXPECT_EQ(discarded(DiscardReads::kGarbage), filled(4, 0xDB));
+}
+
+// A disk that leaves discarded blocks alone makes the log depend on what was there.
+TEST_F(MemDiskTest, ADiscardThatKeepsTheOldContentIsARead) {
+  FirstReads reads;
+  reads.restart(disk.geometry().block_count);
+  disk.watch(&reads);
+  ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
+  EXPECT_TRUE(reads.addresses().empty());
+  disk.set_discard(DiscardReads::kOld);
+  ASSERT_EQ(disk.discard(BlockAddress(4), BlockCount(1)), IoStatus::kOk);
+  ASSERT_EQ(reads.addresses().size(), 1u);
+  EXPECT_EQ(reads.addresses()[0], BlockAddress(4));
+}
+
+struct RawFlashTest : Fixture {
+  RawFlashTest() { disk = MemDisk(Image({4, BlockCount(8), 4})); }
+};
+
+TEST_F(RawFlashTest, APageIsProgrammedOnceAndErasedWithItsUnit) {
+  EXPECT_EQ(disk.write(BlockAddress(0), filled(4, 1)), IoStatus::kMisuse) << "a new flash holds rubbish";
+  ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(4)), IoStatus::kOk);
+  EXPECT_EQ(content(disk, 0, 16), filled(16, 0xFF));
+  ASSERT_EQ(disk.write(BlockAddress(1), filled(8, 7)), IoStatus::kOk);
+  EXPECT_EQ(content(disk, 1, 8), filled(8, 7));
+  EXPECT_EQ(disk.state().log.misuses(), 1u);
+  EXPECT_EQ(disk.write(BlockAddress(0), filled(8, 3)), IoStatus::kMisuse) << "page 1 is programmed";
+  EXPECT_EQ(content(disk, 0, 4), filled(4, 0xFF)) << "a misuse has no effect";
+  ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(4)), IoStatus::kOk);
+  EXPECT_EQ(disk.write(BlockAddress(1), filled(4, 3)), IoStatus::kOk);
+  EXPECT_EQ(disk.state().log.misuses(), 2u);
+  EXPECT_EQ(disk.state().log.strays(), 0u);
+}
+
+TEST_F(RawFlashTest, OnlyWholeUnitsAreErased) {
+  EXPECT_EQ(disk.discard(BlockAddress(4), BlockCount(3)), IoStatus::kMisuse);
+  EXPECT_EQ(disk.discard(BlockAddress(2), BlockCount(4)), IoStatus::kMisuse);
+  EXPECT_EQ(disk.discard(BlockAddress(8), BlockCount(4)), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.state().log.misuses(), 2u);
+  EXPECT_EQ(disk.state().log.strays(), 1u);
+  EXPECT_EQ(disk.discard(BlockAddress(0), BlockCount(8)), IoStatus::kOk);
+}
+
+TEST_F(RawFlashTest, AnUnreadablePageIsAnErrorUntilItIsErased) {
+  Image image({4, BlockCount(8), 4});
+  const Image before = image;
+  image.set(BlockAddress(5), unreadable_block(4));
+  EXPECT_NE(image, before);
+  disk.load(DiskState(image));
+  Bytes out = filled(8, 1);
+  EXPECT_EQ(disk.read(BlockAddress(4), out), IoStatus::kIoError);
+  EXPECT_EQ(out, filled(8, 1));
+  EXPECT_EQ(disk.write(BlockAddress(5), filled(4, 1)), IoStatus::kMisuse);
+  EXPECT_EQ(content(disk, 4, 4), filled(4, 0));
+  ASSERT_EQ(disk.discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
+  EXPECT_EQ(content(disk, 4, 8), filled(8, 0xFF));
+}
+
+// Whether a program works depends on what the page held.
+TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
+  Image image({4, BlockCount(8), 4});
+  image.set(BlockAddress(6), unreadable_block(4));
+  disk.load(DiskState(image));
+  ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(4)), IoStatus::kOk);
+  disk.load(DiskState(disk.state().current));
+  FirstReads reads;
+  reads.restart(disk.geometry().block_count);
+  disk.watch(&reads);
+  EXPECT_EQ(disk.write(BlockAddress(2), filled(4, 1)), IoStatus::kOk);
+  Bytes out(4);
+  EXPECT_EQ(disk.read(BlockAddress(6), out), IoStatus::kIoError);
+  EXPECT_EQ(disk.discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
+  const std::vector<BlockAddress> expected = {BlockAddress(2), BlockAddress(6)};
+  EXPECT_EQ(std::vector(reads.addresses().begin(), reads.addresses().end()), expected);
+}
+
 }  // namespace
 }  // namespace sisyfs

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Check {
   virtual Result<Story> tell(const Trace& trace) const = 0;
   // The findings that it can have, as bits: looking for any other would find nothing and prove nothing.
   virtual uint32_t possible() const { return ~uint32_t{0}; }
+  // What is assumed of the device when the power goes, as a sentence; empty where it never does.
+  virtual std::string device() const { return {}; }
   // The marks that a run of this check can reach.
   virtual std::span<const MarkInfo> marks() const = 0;
 };

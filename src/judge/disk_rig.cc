@@ -73,7 +73,9 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       settling_(setup.device, DiskState(blank)),
       crash_prints_(setup.memo_bits),
       walks_(setup.memo_bits + kSmall),
-      allowed_(setup.memo_bits) {}
+      allowed_(setup.memo_bits) {
+  disk_.set_discard(setup.device.discard);
+}
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
@@ -240,7 +242,7 @@ void DiskRig::judge_op() {
   // Beyond what the reference knows there is nothing to hold the system against.
   over_ = outcome_.findings != 0 || gone;
   log_ = disk_.state().log;
-  if (log_.strays() != 0) outcome_.findings |= bit(FindingKind::kOutOfRange);
+  outcome_.findings |= findings_of(log_);
   if (over_ && !gone) return;
   if (was_open) {
     if (open_states_.decided()) outcome_.marks |= kOpenRead;

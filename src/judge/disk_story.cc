@@ -13,7 +13,7 @@ namespace {
 // What was written, in the target's words, or its first bytes as numbers.
 std::string content_of(const Target& target, const Event& event) {
   constexpr size_t kShown = 16;
-  if (event.kind == EventKind::kDiscard) return "discarded";
+  if (event.kind == EventKind::kDiscard) return target.traits().erase_blocks != 0 ? "erased" : "discarded";
   const size_t size = target.traits().block_size;
   std::vector<std::byte> bytes(size * event.count.value);
   for (uint64_t i = 0; i < event.count.value; ++i) {
@@ -26,6 +26,30 @@ std::string content_of(const Target& target, const Event& event) {
   for (size_t i = 0; i < std::min(bytes.size(), kShown); ++i)
     text += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned>(bytes[i]));
   return bytes.size() > kShown ? text + " ..." : text;
+}
+
+// What an access that had no effect was, and what is right.
+struct StrayText {
+  FindingKind kind;
+  std::string observed;
+  const char* expected;
+};
+
+StrayText text_of_stray(const Event& event, const Traits& traits) {
+  if (event.access == Access::kProgramAgain)
+    return {FindingKind::kFlashMisuse,
+            fmt::format("programs page {}, which is not erased", event.first.value),
+            "only erased pages are programmed"};
+  if (event.access == Access::kErasePart)
+    return {FindingKind::kFlashMisuse,
+            fmt::format("erases {} from page {} on, with erase units of {} pages",
+                        event.count.value == 1 ? "1 page" : fmt::format("{} pages", event.count.value),
+                        event.first.value, traits.erase_blocks),
+            "whole units are erased"};
+  return {FindingKind::kOutOfRange,
+          fmt::format("{} block {} of a disk of {}", event.access == Access::kRead ? "reads" : "writes",
+                      event.first.value, traits.block_count),
+          "accesses stay on the disk"};
 }
 
 std::string answer_of(const OpResult& result) {
@@ -111,11 +135,9 @@ void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
   for (size_t i = from; i < events.size(); ++i) {
     const Event& event = *events[i];
     if (event.kind == EventKind::kStray) {
-      step.observed.push_back(
-          {FindingKind::kOutOfRange,
-           fmt::format("{} block {} of a disk of {}", event.access == Access::kRead ? "reads" : "writes",
-                       event.first.value, rig_->target().traits().block_count)});
-      step.expected.push_back("accesses stay on the disk");
+      StrayText stray = text_of_stray(event, rig_->target().traits());
+      step.observed.push_back({stray.kind, std::move(stray.observed)});
+      step.expected.emplace_back(stray.expected);
     }
     if (!event.changes_blocks()) continue;
     if (event.tied_to_previous && !story_.writes.empty()) continue;
@@ -186,12 +208,14 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   std::vector<uint32_t> unsettled = numbers;
   unsettled.insert(unsettled.end(), unissued.begin(), unissued.end());
   settle_others(unsettled);
+  const bool raw_flash = rig_->target().traits().erase_blocks != 0;
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
     const WriteFate fate = cut.fate(first + static_cast<uint32_t>(w));
     write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
     if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
-    if (fate == WriteFate::kTorn) step.text += fmt::format("; write {} was torn", numbers[w]);
+    if (fate == WriteFate::kTorn)
+      step.text += fmt::format("; write {} was {}", numbers[w], raw_flash ? "cut off" : "torn");
   }
   for (size_t i = unissued.size(); i-- > 0;) {
     write(unissued[i]).fate = Fate::kLost;
@@ -270,6 +294,10 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   if (found(FindingKind::kOutOfRange))
     observe(FindingKind::kOutOfRange, "recovery reads or writes beyond the disk",
             "accesses stay on the disk");
+  if (found(FindingKind::kFlashMisuse))
+    observe(FindingKind::kFlashMisuse,
+            "recovery programs a page that is not erased, or erases a part of a unit",
+            "only erased pages are programmed, and whole units erased");
 }
 
 }  // namespace sisyfs

@@ -18,6 +18,16 @@ constexpr MarkInfo kMarks[] = {
     {kAccessFailed, "a disk access failed"},
 };
 
+// A target without a disk gets the smallest one, which nobody reads or writes, and no power cuts.
+Geometry geometry_of(const Traits& traits) {
+  return {traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1), traits.erase_blocks};
+}
+
+std::string device_text(const DiskSetup& setup) {
+  const Traits traits = setup.make_target()->traits();
+  return setup.crashes && traits.has_disk() ? describe(setup.device, geometry_of(traits)) : std::string();
+}
+
 bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
   if (mark == kRefused) return setup.bounds.impossible;
   if (mark == kNoSpace) return traits.limited_space;
@@ -47,11 +57,12 @@ uint32_t findings_of(const DiskSetup& setup) {
   uint32_t all =
       bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
   if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
+  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
+  if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
   if (!setup.crashes) return all;
   if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
-  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
   for (const ProblemKind& problem : target->traits().problems) {
     const auto kind = find_kind(problem.code);
     const bool told = setup.report_repaired || problem.severity == Severity::kCritical;
@@ -62,8 +73,8 @@ uint32_t findings_of(const DiskSetup& setup) {
 
 class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
  public:
-  DiskCheck(DiskSystem system, std::span<const MarkInfo> marks, uint32_t possible)
-      : SystemCheck(std::move(system), marks), possible_(possible) {}
+  DiskCheck(DiskSystem system, std::span<const MarkInfo> marks, uint32_t possible, std::string device)
+      : SystemCheck(std::move(system), marks), possible_(possible), device_(std::move(device)) {}
 
   Status accepts(const SearchOptions& options) const override {
     const bool generations = detail::by_generations<DiskSystem>(options);
@@ -87,6 +98,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     return result;
   }
   uint32_t possible() const override { return possible_; }
+  std::string device() const override { return device_; }
   using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
@@ -103,14 +115,14 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   }
 
   uint32_t possible_;
+  std::string device_;
 };
 
 }  // namespace
 
 Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   const Traits traits = setup.make_target()->traits();
-  // A target without a disk gets the smallest one, which nobody reads or writes, and no power cuts.
-  const Geometry geometry{traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1)};
+  const Geometry geometry = geometry_of(traits);
   setup.crashes = setup.crashes && traits.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
   Bounds bounds = bounds_for(traits, setup.bounds);
@@ -126,9 +138,11 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
 Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
   const auto marks = marks_of(setup);
   const uint32_t possible = findings_of(setup);
+  std::string device = device_text(setup);
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
-  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), marks, possible));
+  return std::unique_ptr<Check>(
+      std::make_unique<DiskCheck>(*std::move(system), marks, possible, std::move(device)));
 }
 
 }  // namespace sisyfs

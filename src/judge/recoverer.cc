@@ -9,6 +9,11 @@
 
 namespace sisyfs {
 
+uint32_t findings_of(const Log& log) {
+  return (log.strays() != 0 ? bit(FindingKind::kOutOfRange) : 0) |
+         (log.misuses() != 0 ? bit(FindingKind::kFlashMisuse) : 0);
+}
+
 uint32_t marks_of(Target& target) { return target.take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut}; }
 
 Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, const Image& blank)
@@ -21,6 +26,7 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& targe
       recoveries_(setup.memo_bits),
       checks_(setup.memo_bits + kSmall),
       trials_(setup.memo_bits + kSmall) {
+  disk_.set_discard(setup.device.discard);
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -93,7 +99,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     if (notes != nullptr) notes->walk = walk;
     out.tree = std::move(walk.tree);
   }
-  if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
+  out.findings |= findings_of(disk_.state().log);
   out.marks |= marks_of(target_);
   if (out.alive) {
     out.memory = target_.save();

@@ -50,6 +50,9 @@ struct RecoveryNotes {
 // The rare things that the target did since they were asked for last, as marks of an outcome.
 uint32_t marks_of(Target& target);
 
+// What the target asked of the disk and must not.
+uint32_t findings_of(const Log& log);
+
 class Recoverer {
  public:
   // All are borrowed but the blank image, which says how large a disk is. `bounds` are those of the target.

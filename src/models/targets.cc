@@ -1,6 +1,7 @@
 #include "models/targets.h"
 
 #include "models/f2fs_check.h"
+#include "models/flash_check.h"
 #include "models/journal_check.h"
 #include "models/mapping_check.h"
 #include "models/verifs_check.h"
@@ -41,6 +42,10 @@ void add_model_targets(CheckRegistry& registry) {
                 .summary = "a small ext3: write-ahead journal in three modes, replay, revoke, orphans, fsck",
                 .options = journal::option_specs(),
                 .make = journal::make_check});
+  registry.add({.name = "flash",
+                .summary = "a small JFFS2 on raw flash: a log of whole files, mount scans, cleaning",
+                .options = flash::option_specs(),
+                .make = flash::make_check});
   registry.add(verifs_entry(verifs::Version::kFirst, "verifs1",
                             "VeriFS, in memory: files and directories, snapshot and restore"));
   registry.add(verifs_entry(verifs::Version::kSecond, "verifs2",

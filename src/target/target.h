@@ -51,6 +51,7 @@ struct Traits {
 
   uint32_t block_size = 512;  // of the disk that it wants, in bytes
   uint64_t block_count = 0;   // 0: it wants none; the power never goes then, and any disk will do
+  uint32_t erase_blocks = 0;  // blocks of an erase unit, if it wants raw flash; 0: it wants a disk
   bool has_disk() const { return block_count != 0; }
 
   uint32_t max_files = UINT32_MAX;

@@ -1,0 +1,77 @@
+// What a program or an erase of raw flash puts in doubt, besides that it was done or not.
+//
+// Raw flash keeps order, so all pieces are on one chain, and a cut keeps a prefix of it. What an interrupted
+// program or erase may leave is therefore strung on the chain before the piece that completes it, as contents
+// that the page goes through: a prefix that ends there is the interruption. No enumerator knows of it.
+//
+// An erase of n pages goes through all 3^n combinations of old, unreadable and erased: in the order of the
+// reflected Gray code to the base 3, which begins with all old, ends with all erased, and changes one page
+// from each to the next. So each piece holds one page, or one run of them where the unit is large.
+#include <algorithm>
+#include <array>
+
+#include "crash/epoch.h"
+
+namespace sisyfs {
+namespace {
+
+enum EraseState : int { kOld, kUnreadable, kErasedState };
+
+}  // namespace
+
+void Epoch::add_flash(const Event& event) {
+  const uint32_t size = durable_.geometry().block_size, unit = durable_.geometry().erase_blocks;
+  if (event.kind == EventKind::kDiscard) {
+    for (uint64_t i = 0; i < event.count.value; i += unit) add_erase(event.first + BlockCount(i));
+    return;
+  }
+  for (uint64_t i = 0; i < event.count.value; i++) {
+    const BlockAddress address = event.first + BlockCount(i);
+    for (const BlockRef& content :
+         {half_programmed(event.block(i)), unreadable_block(size), BlockRef::share(event.block(i))}) {
+      begin_piece(address);
+      add_slot(address, content);
+    }
+  }
+}
+
+// The first half of the new bytes, and the second half erased.
+BlockRef Epoch::half_programmed(const Block* whole) {
+  const uint32_t size = durable_.geometry().block_size;
+  page_.assign(size, kErased);
+  if (whole == nullptr)
+    std::fill_n(page_.begin(), size / 2, std::byte{0});
+  else
+    std::copy_n(whole->bytes().begin(), size / 2, page_.begin());
+  return make_block(page_);
+}
+
+void Epoch::add_erase(BlockAddress first) {
+  const uint32_t size = durable_.geometry().block_size, unit = durable_.geometry().erase_blocks;
+  const uint32_t parts = std::min(unit, DeviceModel::kErasePieces);
+  before_.clear();
+  for (uint32_t i = 0; i < unit; i++) {
+    const uint32_t place = find_place(first + BlockCount(i));
+    before_.push_back(place == kNone ? BlockRef::share(durable_.block(first + BlockCount(i)))
+                                     : slots_[places_[place].top].block);
+  }
+  std::array<int, DeviceModel::kErasePieces> state{}, step;
+  step.fill(1);
+  uint32_t states = 1;
+  for (uint32_t p = 0; p < parts; p++) states *= 3;
+  for (uint32_t n = 1; n < states; n++) {
+    uint32_t part = 0;
+    for (uint32_t rest = n; rest % 3 == 0; rest /= 3) part++;
+    state[part] += step[part];
+    if (state[part] != kUnreadable) step[part] = -step[part];
+    const uint32_t from = part * unit / parts, to = (part + 1) * unit / parts;
+    begin_piece(first + BlockCount(from));
+    for (uint32_t i = from; i < to; i++) {
+      add_slot(first + BlockCount(i), state[part] == kOld          ? before_[i]
+                                      : state[part] == kUnreadable ? unreadable_block(size)
+                                                                   : filled_block(size, kErased));
+    }
+  }
+}
+
+}  // namespace sisyfs
