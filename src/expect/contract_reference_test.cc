@@ -29,11 +29,13 @@ enum class Call : uint8_t {
   kFdatasyncA,
   kFsyncRoot,
   kSync,
+  kSyncWriteY,
 };
-constexpr uint8_t kCalls = 15;
-const char* const kText[kCalls] = {"create a", "create b", "write x",     "write y",    "cut a",
-                                   "unlink a", "unlink b", "rename a b",  "rename b a", "link a b",
-                                   "fsync a",  "fsync b",  "fdatasync a", "fsync /",    "sync"};
+constexpr uint8_t kCalls = 16;
+const char* const kText[kCalls] = {"create a",    "create b", "write x",  "write y",
+                                   "cut a",       "unlink a", "unlink b", "rename a b",
+                                   "rename b a",  "link a b", "fsync a",  "fsync b",
+                                   "fdatasync a", "fsync /",  "sync",     "write y with O_SYNC"};
 
 int put(Tree& tree, uint64_t offset, char byte) {
   return tree.write("/a", offset, std::as_bytes(std::span(&byte, 1)));
@@ -53,6 +55,7 @@ int apply_call(Call call, Tree& tree) {
     case Call::kWriteX:
       return put(tree, 1, 'x');
     case Call::kWriteY:
+    case Call::kSyncWriteY:
       return put(tree, 0, 'y');
     case Call::kCutA:
       return tree.truncate("/a", 0);
@@ -124,7 +127,7 @@ class Reference {
       window = {window.back()};
       given.clear();
     }
-    if (call == Call::kFsyncA || call == Call::kFdatasyncA)
+    if (call == Call::kFsyncA || call == Call::kFdatasyncA || call == Call::kSyncWriteY)
       given.push_back({call, now, object_at(window[now], "a")});
     if (call == Call::kFsyncB) given.push_back({call, now, object_at(window[now], "b")});
     if (call == Call::kFsyncRoot) given.push_back({call, now, kNobody});
@@ -185,6 +188,7 @@ class Reference {
         for (const Given& g : given) {
           if (!promises || i >= g.since) continue;
           if (is_fsync(g, object)) fits = false;
+          if (g.call == Call::kSyncWriteY && g.object == object && at == 0) fits = false;
           if (g.call != Call::kFdatasyncA || g.object != object) continue;
           const Version then = version_of(window[g.since], object);
           if (at < then.text.size() && then.byte(at) != v.byte(at)) fits = false;
@@ -210,6 +214,7 @@ class Reference {
         if (g.call == Call::kFdatasyncA && g.object == object &&
             version_of(window[g.since], object).text.size() > text.size())
           fits = false;
+        if (g.call == Call::kSyncWriteY && g.object == object && text.empty()) fits = false;
       }
       size_known = size_known || fits;
     }
@@ -220,17 +225,24 @@ class Reference {
   size_t named_since(uint32_t object) const {
     size_t since = 0;
     for (const Given& g : given) {
-      if (rules_.fsync_names && is_fsync(g, object)) since = std::max(since, g.since);
+      const bool carries = is_fsync(g, object) || (g.call == Call::kSyncWriteY && g.object == object);
+      if (rules_.fsync_names && carries) since = std::max(since, g.since);
     }
     return since;
   }
 
   bool present(uint32_t x, uint32_t y) const {
     for (const uint32_t object : objects()) {
-      bool always = true;
-      for (size_t i = named_since(object); i < window.size(); ++i)
-        always = always && version_of(window[i], object).there;
-      if (always && object != x && object != y) return false;
+      if (object == x || object == y) continue;
+      // It was durable under a name: at first, by its own promise, or by one of the directory.
+      std::vector<size_t> points = {0, named_since(object)};
+      for (const Given& g : given)
+        if (g.call == Call::kFsyncRoot) points.push_back(g.since);
+      for (const size_t point : points) {
+        bool always = true;
+        for (size_t i = point; i < window.size(); ++i) always = always && version_of(window[i], object).there;
+        if (always) return false;
+      }
     }
     return true;
   }
@@ -353,6 +365,7 @@ class Walk {
     if (call == Call::kFsyncB) e.promise_file("/b");
     if (call == Call::kFdatasyncA) e.promise_data("/a");
     if (call == Call::kFsyncRoot) e.promise_dir("/");
+    if (call == Call::kSyncWriteY) e.promise_write("/a", 0, 1);
   }
 
   bool right(const Run& run, const Tree& tree) const {

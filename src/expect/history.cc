@@ -13,6 +13,11 @@ size_t History::since(PromiseKind kind, ObjectId object) const {
   return since;
 }
 
+uint64_t Promise::size_needed(const Tree& then) const {
+  if (kind == PromiseKind::kWritten) return offset + length;
+  return kind == PromiseKind::kData ? object_in(then, object)->data.size() : 0;
+}
+
 NodeId find_object(const Tree& tree, ObjectId object) { return tree.born(object); }
 
 const Tree::Node* object_in(const Tree& tree, ObjectId object) {
@@ -25,6 +30,15 @@ ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_vie
     if (e.name() == name) return tree.birth(e.node);
   }
   return kNoObject;
+}
+
+bool holds(const Tree& tree, ObjectId directory, ObjectId object) {
+  const Tree::Node* node = object_in(tree, directory);
+  if (!node) return false;
+  for (const Tree::Entry& e : tree.children(*node)) {
+    if (tree.birth(e.node) == object) return true;
+  }
+  return false;
 }
 
 namespace {

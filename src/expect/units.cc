@@ -26,6 +26,8 @@ bool unit_left(const History& history, ObjectId object, size_t i, uint64_t offse
   for (const Promise& p : history.promises) {
     if (p.object != object || i >= p.since) continue;
     if (p.kind == PromiseKind::kContent) return false;
+    if (p.kind == PromiseKind::kWritten && offset < p.offset + p.length && p.offset < offset + version.size())
+      return false;
     if (p.kind != PromiseKind::kData) continue;
     const FileData& promised = object_in(history[p.since], object)->data;
     if (promised.size() <= offset) continue;
@@ -72,11 +74,10 @@ bool size_allowed(const History& history, ObjectId object, uint64_t size) {
   for (size_t i = 0; i < history.size(); ++i) {
     const Tree::Node* node = object_in(history[i], object);
     if (!node || node->data.size() != size) continue;
-    // fdatasync promises the size that is needed to read the data: a larger one does as well.
+    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger one does as well.
     const bool left = std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
       if (p.object != object || i >= p.since) return false;
-      if (p.kind == PromiseKind::kContent) return true;
-      return p.kind == PromiseKind::kData && object_in(history[p.since], object)->data.size() > size;
+      return p.kind == PromiseKind::kContent || p.size_needed(history[p.since]) > size;
     });
     if (left) return true;
   }

@@ -49,7 +49,8 @@ uint8_t letter_of(const Op& op, const Tree& tree) {
 }
 
 ContractRules rules_of(const Traits& traits) {
-  return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
+  return {
+      .data_unit = traits.write_unit, .fsync_names = traits.fsync_names, .rename_both = traits.rename_both};
 }
 
 }  // namespace

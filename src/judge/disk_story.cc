@@ -35,7 +35,7 @@ std::string answer_of(const OpResult& result) {
 
 }  // namespace
 
-DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()) {}
+DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()), before_calls_("the first mount") {}
 
 void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSystemState&) {
   const DiskMove move = DiskMove::of(choice);
@@ -43,6 +43,9 @@ void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSyst
   const Op op = rig_->ops()[move.op].op;
   rig_->run(move.op);
   tell_op(op, move.crash);
+  // A call that fails has no number; the next one takes its place.
+  calls_.resize(from.expectation.calls());
+  calls_.push_back(fmt::format("'{}' (step {})", to_text(op), story_.steps.size()));
   past_.push_back(from.expectation.now());
   while (move.crash && rig_->next_crash()) {
     if (rig_->crash_move() == move) return tell_crash(op);
@@ -192,6 +195,16 @@ void DiskTeller::tell_crash(const Op& op) {
       fmt::format("the power goes {} '{}'{}", returned ? "after" : "in the middle of", to_text(op), torn);
   tell_recovery(step);
   story_.steps.push_back(std::move(step));
+  before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
+}
+
+std::string DiskTeller::broken_promise() const {
+  const auto broken = rig_->crash_expectation().broken_promise(rig_->recovered().tree);
+  if (!broken) return {};
+  const std::string& who =
+      broken->call > 0 && broken->call <= calls_.size() ? calls_[broken->call - 1] : before_calls_;
+  return fmt::format("what {} promised, {}; after the power cut {}", who, broken->promised,
+                     broken->came_back);
 }
 
 void DiskTeller::tell_recovery(StoryStep& step) {
@@ -233,6 +246,8 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   if (found(FindingKind::kNotAllowed))
     observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
             fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
+  if (const std::string broken = found(FindingKind::kNotAllowed) ? broken_promise() : ""; !broken.empty())
+    step.expected.push_back(broken);
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
   if (found(FindingKind::kOutOfRange))

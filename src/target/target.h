@@ -46,6 +46,7 @@ struct Traits {
   bool limited_space = false;  // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   bool fsync_names = false;               // fsync keeps the file's name too, and not only what it holds
+  bool rename_both = false;               // a power cut may leave the old and the new name of a rename
   bool fsync_all = false;  // fsync and fdatasync promise what sync does: all that was done before is durable
   SnapshotCost snapshot_cost = SnapshotCost::kCopy;
 
