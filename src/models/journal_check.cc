@@ -4,6 +4,7 @@
 
 #include "judge/disk_system.h"
 #include "models/journal_core.h"
+#include "models/journal_damage.h"
 #include "models/journal_target.h"
 #include "models/workload_options.h"
 
@@ -57,6 +58,10 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("sync_mount", false, "every op is durable when it returns"),
       OptionSpec::choice("fsck", {"full", "fast", "off"}, "full",
                          "after a power cut: replay and look at everything, replay only, or the mount alone"),
+      OptionSpec::choice(
+          "start", {"empty", "entry-free", "entry-beyond", "entry-type", "entry-name"}, "empty",
+          "a new disk, or one with a directory that has a file and a bad entry: for an inode "
+          "that is free, or beyond the table, or of another type, or with a name that cannot be"),
       OptionSpec::integer("files", 0, kMaxInodes, 3, "files in the workload"),
       OptionSpec::integer("dirs", 0, kMaxInodes, 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path"),
@@ -118,6 +123,12 @@ Result<DiskSetup> setup_of(const Options& options) {
   OpSet& ops = setup.bounds.ops;
   if (!options.flag("rename")) ops = ops - OpSet(OpKind::kRename);
   if (options.flag("links")) ops = ops | OpSet(OpKind::kLink, OpKind::kSymlink);
+  const auto damage = options.choice<Damage>("start");
+  if (damage == Damage::kNone) return setup;
+  if (config.recovery != Recovery::kFull)
+    return bad_input("a disk that is damaged at the start is mended by fsck=full only");
+  setup.start = damage_start();
+  setup.damage = [config, damage](Disk& disk) { put_damage(config, damage, disk); };
   return setup;
 }
 

@@ -93,7 +93,7 @@ class Target {
   // Forgets everything and touches no disk.
   virtual void power_cut() = 0;
 
-  // One call. Only kinds of traits().ops, never kRemount, only while mounted. A call that it refuses changes
+  // One call. Only kinds of traits().ops, never kRemount or kFsck, only while mounted. A call that it refuses changes
   // nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer. kRestore comes
   // only after a kSnapshot, once.
   virtual OpResult apply(const Op& op) = 0;

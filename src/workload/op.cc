@@ -119,6 +119,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kRemount:
     case OpKind::kSnapshot:
     case OpKind::kRestore:
+    case OpKind::kFsck:
       return OpResult::of(tree.open_count() == 0 ? 0 : EBUSY);
     case OpKind::kOpen:
       return OpResult::of(tree.open(op.path));

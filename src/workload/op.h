@@ -43,8 +43,9 @@ enum class OpKind : uint8_t {
   kClose,      // PATH: of that handle
   kSnapshot,   // the system keeps what it holds now
   kRestore,    // it holds what it kept last, and keeps it no longer
+  kFsck,       // of a system that is not mounted: check, repair and mount
 };
-inline constexpr size_t kOpKinds = 21;
+inline constexpr size_t kOpKinds = 22;
 
 // "create", "mkdir", ...
 const char* op_name(OpKind kind);
@@ -120,7 +121,7 @@ inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
 // Performs the op on the reference model. One that fails changes nothing. sync always
-// succeeds, remount, snapshot and restore unless a file is open; fsync and fdatasync change nothing and fail
+// succeeds, remount, fsck, snapshot and restore unless a file is open; fsync and fdatasync change nothing and fail
 // where the path cannot be opened. Nor does restore change anything: which tree comes back knows only who
 // kept it.
 OpResult apply(const Op& op, Tree& tree);

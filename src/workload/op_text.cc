@@ -44,6 +44,7 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"close", {kPath}},
     {"snapshot", {}},
     {"restore", {}},
+    {"fsck", {}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }
