@@ -108,6 +108,7 @@ Expectation after(Contract contract, const Row& row) {
     if (op.kind == OpKind::kSync || op.kind == OpKind::kRemount) e.promise_all();
     if (op.kind == OpKind::kFsync) e.promise_file(op.path);
     if (op.kind == OpKind::kFdatasync) e.promise_data(op.path);
+    if (op.kind == OpKind::kWriteSync) e.promise_write(op.path, op.offset, op.length);
   }
   return e;
 }

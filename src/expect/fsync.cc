@@ -150,15 +150,20 @@ class Matcher {
   }
 
   const char* promiser(ObjectId object) const {
-    const bool data = std::any_of(history_.promises.begin(), history_.promises.end(), [&](const Promise& p) {
-      return p.object == object && p.kind == PromiseKind::kData;
-    });
-    return data && history_.since(PromiseKind::kContent, object) == 0 ? "fdatasync" : "fsync";
+    const auto given = [&](PromiseKind kind) {
+      return std::any_of(history_.promises.begin(), history_.promises.end(),
+                         [&](const Promise& p) { return p.object == object && p.kind == kind; });
+    };
+    if (history_.since(PromiseKind::kContent, object) != 0) return "fsync";
+    if (given(PromiseKind::kData)) return "fdatasync";
+    return given(PromiseKind::kWritten) ? "O_SYNC" : "fsync";
   }
 
   bool wrong_size(const Found& f, ObjectId object, uint64_t size) {
     const size_t since =
         std::max(history_.since(PromiseKind::kContent, object), history_.since(PromiseKind::kData, object));
+    if (since == 0 && history_.since(PromiseKind::kWritten, object) != 0)
+      return fail("{}: came back with {} bytes, too few for what was written with O_SYNC", f.path, size);
     if (since == 0) return fail("{}: came back with {} bytes, a size it never had", f.path, size);
     return fail("{}: {} bytes were promised by {}, it came back with {}", f.path,
                 object_in(history_[since], object)->data.size(), promiser(object), size);

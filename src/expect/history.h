@@ -24,12 +24,14 @@ enum class PromiseKind : uint8_t {
   kData,     // fdatasync: its bytes, and the size needed to read them
   kName,     // that it can be reached, by a name of then or later
   kEntries,  // fsync of a directory: its entries
+  kWritten,  // O_SYNC: the bytes of one write, and the size needed to read them
 };
 
 struct Promise {
   size_t since = 0;  // the position of the tree at which it was made
   ObjectId object = kNoObject;
   PromiseKind kind = PromiseKind::kContent;
+  uint64_t offset = 0, end = 0;  // kWritten: the bytes from offset to before end
 
   friend bool operator==(const Promise&, const Promise&) = default;
 };

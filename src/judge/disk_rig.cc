@@ -35,7 +35,7 @@ bool is_system_op(OpKind kind) {
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) {
   if (traits.durable_ops || !traits.has_disk()) return true;
-  if (kind == OpKind::kFsync || kind == OpKind::kFdatasync) return traits.fsync_all;
+  if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(kind)) return traits.fsync_all;
   return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
@@ -174,6 +174,9 @@ void DiskRig::run(uint32_t number) {
   } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
     disk_.mark({MarkKind::kPromise, 0});
     op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
+  } else if (result_.error == 0 && op.kind == OpKind::kWriteSync) {
+    disk_.mark({MarkKind::kPromise, 0});
+    after_.promise_write(op.path, op.offset, op.length);
   }
   judge_op();
 }

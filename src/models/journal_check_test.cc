@@ -42,6 +42,7 @@ TEST(JournalCheckTest, TheRightModelIsCleanInEachMode) {
     EXPECT_EQ(search({mode, "crash=subsets"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "crash=subsets", "record=tagged"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "sync_mount=on"}, 3).findings, 0u);
+    EXPECT_EQ(search({mode, "sync_writes=on", "impossible=on"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "blocks=6", "inodes=4", "journal=14", "write=3"}, 4).findings, 0u);
   }
 }
@@ -66,6 +67,7 @@ TEST(JournalCheckTest, EachPlantedBugIsFoundByTheSearch) {
       {{"fsync_size=off"}, 3, FindingKind::kNotAllowed},
       {{"sync_bitmap=off"}, 2, FindingKind::kLostNode},
       {{"sync_mount=on", "osync=data"}, 2, FindingKind::kNotAllowed},
+      {{"sync_writes=on", "osync=data"}, 2, FindingKind::kNotAllowed},
       {kNarrow + Settings{"reuse_type=confused"}, 6, FindingKind::kNotAllowed},
       {kNarrow + Settings{"revoke=off"}, 7, FindingKind::kNotAllowed},
   };

@@ -100,6 +100,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kSymlink:
       return OpResult::of(tree.symlink(op.other, op.path));
     case OpKind::kWrite:
+    case OpKind::kWriteSync:
       return write_at(op, op.offset, tree);
     case OpKind::kAppend:
       return append(op, tree);
