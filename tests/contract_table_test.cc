@@ -104,14 +104,11 @@ Tree tree_of(const std::string& calls) {
 }
 
 Expectation after(Contract contract, const Row& row) {
-  const std::string o_sync = " with O_SYNC";
   const Rules rules = rules_of(row);
   Expectation e(contract, Tree(), rules);
   for (std::string call : split(row.history, ';')) {
     const bool in_flight = call.starts_with("(");
     if (in_flight) call = call.substr(1, call.size() - 2);
-    const bool durable = call.ends_with(o_sync);
-    if (durable) call.resize(call.size() - o_sync.size());
     const Op op = op_of(call);
     Tree tree = e.now();
     EXPECT_EQ(apply(op, tree).error, 0) << row.history;
@@ -119,9 +116,9 @@ Expectation after(Contract contract, const Row& row) {
     if (in_flight) break;
     e.end_op(0);
     if (op.kind == OpKind::kSync || op.kind == OpKind::kRemount || rules.sync_mount) e.promise_all();
-    if (durable) e.promise_write(op.path, op.offset, op.length);
     if (op.kind == OpKind::kFsync) e.promise_file(op.path);
     if (op.kind == OpKind::kFdatasync) e.promise_data(op.path);
+    if (op.kind == OpKind::kWriteSync) e.promise_write(op.path, op.offset, op.length);
   }
   return e;
 }

@@ -29,13 +29,12 @@ enum class Call : uint8_t {
   kFdatasyncA,
   kFsyncRoot,
   kSync,
-  kSyncWriteY,
+  kWriteXSync,
 };
 constexpr uint8_t kCalls = 16;
-const char* const kText[kCalls] = {"create a",    "create b", "write x",  "write y",
-                                   "cut a",       "unlink a", "unlink b", "rename a b",
-                                   "rename b a",  "link a b", "fsync a",  "fsync b",
-                                   "fdatasync a", "fsync /",  "sync",     "write y with O_SYNC"};
+const char* const kText[kCalls] = {
+    "create a",   "create b", "write x", "write y", "cut a",       "unlink a", "unlink b", "rename a b",
+    "rename b a", "link a b", "fsync a", "fsync b", "fdatasync a", "fsync /",  "sync",     "write_sync x"};
 
 int put(Tree& tree, uint64_t offset, char byte) {
   return tree.write("/a", offset, std::as_bytes(std::span(&byte, 1)));
@@ -53,9 +52,9 @@ int apply_call(Call call, Tree& tree) {
     case Call::kCreateB:
       return tree.create("/b");
     case Call::kWriteX:
+    case Call::kWriteXSync:
       return put(tree, 1, 'x');
     case Call::kWriteY:
-    case Call::kSyncWriteY:
       return put(tree, 0, 'y');
     case Call::kCutA:
       return tree.truncate("/a", 0);
@@ -127,7 +126,7 @@ class Reference {
       window = {window.back()};
       given.clear();
     }
-    if (call == Call::kFsyncA || call == Call::kFdatasyncA || call == Call::kSyncWriteY)
+    if (call == Call::kFsyncA || call == Call::kFdatasyncA || call == Call::kWriteXSync)
       given.push_back({call, now, object_at(window[now], "a")});
     if (call == Call::kFsyncB) given.push_back({call, now, object_at(window[now], "b")});
     if (call == Call::kFsyncRoot) given.push_back({call, now, kNobody});
@@ -179,6 +178,10 @@ class Reference {
     return g.object == object && (g.call == Call::kFsyncA || g.call == Call::kFsyncB);
   }
 
+  static bool is_of_data(const Given& g) {
+    return g.call == Call::kFdatasyncA || g.call == Call::kWriteXSync;
+  }
+
   bool bytes_known(uint32_t object, const std::string& text, bool promises) const {
     for (size_t at = 0; at < text.size(); ++at) {
       bool known = false;
@@ -188,8 +191,8 @@ class Reference {
         for (const Given& g : given) {
           if (!promises || i >= g.since) continue;
           if (is_fsync(g, object)) fits = false;
-          if (g.call == Call::kSyncWriteY && g.object == object && at == 0) fits = false;
-          if (g.call != Call::kFdatasyncA || g.object != object) continue;
+          if (!is_of_data(g) || g.object != object) continue;
+          if (g.call == Call::kWriteXSync && at != 1) continue;
           const Version then = version_of(window[g.since], object);
           if (at < then.text.size() && then.byte(at) != v.byte(at)) fits = false;
         }
@@ -211,10 +214,10 @@ class Reference {
       for (const Given& g : given) {
         if (i >= g.since) continue;
         if (is_fsync(g, object)) fits = false;
-        if (g.call == Call::kFdatasyncA && g.object == object &&
-            version_of(window[g.since], object).text.size() > text.size())
-          fits = false;
-        if (g.call == Call::kSyncWriteY && g.object == object && text.empty()) fits = false;
+        if (!is_of_data(g) || g.object != object) continue;
+        const size_t needed =
+            g.call == Call::kWriteXSync ? 2 : version_of(window[g.since], object).text.size();
+        if (needed > text.size()) fits = false;
       }
       size_known = size_known || fits;
     }
@@ -225,8 +228,8 @@ class Reference {
   size_t named_since(uint32_t object) const {
     size_t since = 0;
     for (const Given& g : given) {
-      const bool carries = is_fsync(g, object) || (g.call == Call::kSyncWriteY && g.object == object);
-      if (rules_.fsync_names && carries) since = std::max(since, g.since);
+      const bool waited = is_fsync(g, object) || (g.call == Call::kWriteXSync && g.object == object);
+      if (rules_.fsync_names && waited) since = std::max(since, g.since);
     }
     return since;
   }
@@ -365,7 +368,7 @@ class Walk {
     if (call == Call::kFsyncB) e.promise_file("/b");
     if (call == Call::kFdatasyncA) e.promise_data("/a");
     if (call == Call::kFsyncRoot) e.promise_dir("/");
-    if (call == Call::kSyncWriteY) e.promise_write("/a", 0, 1);
+    if (call == Call::kWriteXSync) e.promise_write("/a", 1, 1);
   }
 
   bool right(const Run& run, const Tree& tree) const {

@@ -27,9 +27,9 @@ Digest step_term(size_t position, const Tree& tree, const Tree& next) {
 Digest promise_term(const Promise& promise, const Tree& then) {
   const Digest places = object_in(then, promise.object)->places;
   const uint64_t kind = static_cast<uint64_t>(promise.kind);
-  const Digest what = digest_at(promise.since, digest_at(kind, places));
-  if (promise.kind != PromiseKind::kWritten) return digest_at(kPromise, what);
-  return digest_at(kPromise, digest_at(promise.offset, digest_at(promise.length, what)));
+  Digest what = digest_at(kind, places);
+  if (promise.kind == PromiseKind::kWritten) what += Digest{promise.offset, promise.end};
+  return digest_at(kPromise, digest_at(promise.since, what));
 }
 
 // Whether all that the directory held then, and that is still there, is still in it.
@@ -129,24 +129,24 @@ void Expectation::promise_data(std::string_view path) {
   promise(path, mutant(Mutant::kStrictFdatasync) ? PromiseKind::kContent : PromiseKind::kData);
 }
 
+void Expectation::promise_write(std::string_view path, uint64_t offset, uint64_t length) {
+  promise(path, PromiseKind::kWritten, offset, offset + length);
+  if (rules_.fsync_names) promise(path, PromiseKind::kName);
+}
+
 void Expectation::promise_dir(std::string_view path) {
   promise(path, PromiseKind::kEntries);
   if (rules_.fsync_names) promise(path, PromiseKind::kName);
 }
 
-void Expectation::promise_write(std::string_view path, uint64_t offset, uint64_t length) {
-  promise(path, PromiseKind::kWritten, offset, length);
-  if (rules_.fsync_names) promise(path, PromiseKind::kName);
-}
-
-void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offset, uint64_t length) {
+void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offset, uint64_t end) {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
   // All of the window's first tree is promised anyway.
   if (contract_ != Contract::kFsync || !older_ || mutant(Mutant::kForgetFsync)) return;
   Window& window = older_.edit();
-  const Promise made{window.trees.size(), now_.birth(stat.node), kind, calls_, offset, length};
+  const Promise made{window.trees.size(), now_.birth(stat.node), kind, offset, end, calls_};
   std::erase_if(window.promises, [&](const Promise& p) {
     const Tree& then = p.since < window.trees.size() ? window.trees[p.since] : now_;
     const bool covered = covers(made, now_, p, then);

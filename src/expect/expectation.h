@@ -62,9 +62,10 @@ class Expectation {
   // them; a target whose fsync covers more than its file calls promise_all() instead.
   void promise_file(std::string_view path);  // fsync: what it holds, and its name under fsync_names
   void promise_data(std::string_view path);  // fdatasync: its bytes, and the size needed to read them
-  void promise_dir(std::string_view path);   // fsync: its entries, and its name under fsync_names
-  // A write with O_SYNC: these bytes, the size needed to read them, and its name under fsync_names.
+  // A write with O_SYNC: these bytes of the file, the size needed to read them, and its name under
+  // fsync_names; not what was written elsewhere.
   void promise_write(std::string_view path, uint64_t offset, uint64_t length);
+  void promise_dir(std::string_view path);  // fsync: its entries, and its name under fsync_names
 
   // Whether a power cut now may leave this tree.
   bool crash_allowed(const Tree& recovered) const;
@@ -91,7 +92,7 @@ class Expectation {
 
   bool by_object() const { return contract_ == Contract::kOrdered || contract_ == Contract::kFsync; }
   void advance(Tree next);
-  void promise(std::string_view path, PromiseKind kind, uint64_t offset = 0, uint64_t length = 0);
+  void promise(std::string_view path, PromiseKind kind, uint64_t offset = 0, uint64_t end = 0);
   // The trees from here to now() count, and nothing that was before.
   History history() const;
   std::string why_not_by_object(const Tree& recovered) const;

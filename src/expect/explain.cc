@@ -59,7 +59,7 @@ class Explainer {
       case PromiseKind::kData:
         return fmt::format("the data of {} ({})", path, bytes_text(size));
       case PromiseKind::kWritten:
-        return fmt::format("bytes {}..{} of {}", p.offset, p.offset + p.length - 1, path);
+        return fmt::format("bytes {}..{} of {}", p.offset, p.end - 1, path);
       case PromiseKind::kName:
         return fmt::format("that {} is there", path);
       case PromiseKind::kEntries:
@@ -169,7 +169,7 @@ class Explainer {
   static std::string different(const std::string& path, const FileData& promised, const FileData& got,
                                const Promise& p) {
     const bool exact = p.kind == PromiseKind::kContent;
-    const uint64_t needed = p.kind == PromiseKind::kWritten ? p.offset + p.length : promised.size();
+    const uint64_t needed = p.kind == PromiseKind::kWritten ? p.end : promised.size();
     if (exact ? got.size() != needed : got.size() < needed)
       return fmt::format("{} has {}", path, bytes_text(got.size()));
     FileData a = promised, b = got;

@@ -169,7 +169,7 @@ class Matcher {
     if (!p) return fail("{}: came back with {} bytes, a size it never had", f.path, size);
     const Tree& then = history_[p->since];
     const uint64_t promised =
-        p->kind == PromiseKind::kWritten ? p->size_needed(then) : object_in(then, object)->data.size();
+        p->kind == PromiseKind::kWritten ? p->end : object_in(then, object)->data.size();
     return fail("{}: {} bytes were promised by {}, it came back with {}", f.path, promised, call_of(*p),
                 size);
   }

@@ -13,11 +13,6 @@ size_t History::since(PromiseKind kind, ObjectId object) const {
   return since;
 }
 
-uint64_t Promise::size_needed(const Tree& then) const {
-  if (kind == PromiseKind::kWritten) return offset + length;
-  return kind == PromiseKind::kData ? object_in(then, object)->data.size() : 0;
-}
-
 NodeId find_object(const Tree& tree, ObjectId object) { return tree.born(object); }
 
 const Tree::Node* object_in(const Tree& tree, ObjectId object) {

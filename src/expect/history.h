@@ -22,26 +22,23 @@ inline constexpr ObjectId kNoObject = UINT32_MAX;
 enum class PromiseKind : uint8_t {
   kContent,  // fsync: what the object holds
   kData,     // fdatasync: its bytes, and the size needed to read them
-  kWritten,  // a write with O_SYNC: the bytes that it wrote, and the size needed to read them
   kName,     // that it can be reached, by a name of then or later
   kEntries,  // fsync of a directory: its entries, and that what they lead to can be reached
+  kWritten,  // O_SYNC: the bytes of one write, and the size needed to read them
 };
 
 struct Promise {
   size_t since = 0;  // the position of the tree at which it was made
   ObjectId object = kNoObject;
   PromiseKind kind = PromiseKind::kContent;
-  uint32_t call = 0;    // which call made it, for reports: Expectation::calls() at its return
-  uint64_t offset = 0;  // kWritten: which bytes
-  uint64_t length = 0;
+  uint64_t offset = 0, end = 0;  // kWritten: the bytes from offset to before end
+  uint32_t call = 0;             // which call made it, for reports: Expectation::calls() at its return
 
   // Whether it promises the same, whoever made it.
   bool same(const Promise& other) const {
     return since == other.since && object == other.object && kind == other.kind && offset == other.offset &&
-           length == other.length;
+           end == other.end;
   }
-  // How long the file must be for its bytes to be read; 0 if that is not promised. `then` is its tree.
-  uint64_t size_needed(const Tree& then) const;
 };
 
 // A view: lives as long as the expectation that it came from does not change.

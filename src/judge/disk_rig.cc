@@ -35,7 +35,7 @@ bool is_system_op(OpKind kind) {
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) {
   if (traits.durable_ops || !traits.has_disk()) return true;
-  if (kind == OpKind::kFsync || kind == OpKind::kFdatasync) return traits.fsync_all;
+  if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(kind)) return traits.fsync_all;
   return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
@@ -80,11 +80,16 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
-  // What format has written was on the disk long before we came.
+  Walk walk;
+  if (const int error = prepare(&walk.tree)) return error;
+  // What was written until now was on the disk long before we came.
   disk_.load(DiskState(disk_.state().current));
-  if (const int error = target_->mount(disk_)) return error;
-  const Walk walk = target_->walk();
-  if (walk.error != 0) return walk.error;
+  if (setup_.damage == nullptr) {
+    if (const int error = target_->mount(disk_)) return error;
+    walk = target_->walk();
+    if (walk.error != 0) return walk.error;
+  }
+  to.damaged = setup_.damage != nullptr;
   to.over = false;
   to.memory = target_->save();
   to.disk = settle(disk_.state());
@@ -99,12 +104,16 @@ int DiskRig::put_initial(DiskSystemState& to) {
 Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
-  return digest_at(1, state.expectation.now().shape()) + digest_at(2, Digest{state.system_ops, last});
+  const uint64_t start = state.damaged ? 3 : 1;
+  return digest_at(start, state.expectation.now().shape()) + digest_at(2, Digest{state.system_ops, last});
 }
 
 void DiskRig::begin(const DiskSystemState& from) {
   from_ = &from;
-  workload_.from(from.expectation.now(), &ops_);
+  if (from.damaged)
+    ops_.assign(1, {Op::of(OpKind::kFsck)});
+  else
+    workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
     std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
   if (!from.kept) std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
@@ -128,6 +137,7 @@ void DiskRig::run(uint32_t number) {
   look_number_ = 0;
   looking_ = false;
   if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) outcome_.marks |= kLeftOut;
+  if (from_->damaged) return run_repair();
 
   disk_.load(from_->disk);
   events_before_ = disk_.state().log.size();
@@ -165,6 +175,9 @@ void DiskRig::run(uint32_t number) {
   } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
     disk_.mark({MarkKind::kPromise, 0});
     op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
+  } else if (result_.error == 0 && op.kind == OpKind::kWriteSync) {
+    disk_.mark({MarkKind::kPromise, 0});
+    after_.promise_write(op.path, op.offset, op.length);
   }
   judge_op();
 }
@@ -187,7 +200,7 @@ void DiskRig::judge_op() {
 }
 
 bool DiskRig::next_look() {
-  if (!setup_.crashes || over_) return false;
+  if (!setup_.crashes || over_ || from_->damaged) return false;
   while (const Look* look = looks_.next()) {
     const uint32_t number = look_number_++;
     if (number >= DiskMove::kLooks) break;
@@ -259,6 +272,7 @@ bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSyst
 }
 
 void DiskRig::put_crash(DiskSystemState& to) const {
+  to.damaged = false;
   to.over = crash_over_;
   if (crash_over_) {
     to.print = kOverPrint;
@@ -274,6 +288,7 @@ void DiskRig::put_crash(DiskSystemState& to) const {
 }
 
 void DiskRig::put_end(DiskSystemState& to) const {
+  to.damaged = false;
   to.over = over_;
   if (over_) {
     to.print = kOverPrint;
@@ -332,7 +347,7 @@ uint32_t DiskRig::judge_fsck(RecoveryNotes* notes, uint32_t* marks) {
   for (const Problem& problem : report_.problems) {
     if (problem.repaired) *marks |= kFsckRepaired;
     const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
-                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
+                          ((from_->damaged || mutant(Mutant::kForgiveRepaired)) && problem.repaired);
     if (!harmless || setup_.report_repaired) findings |= finding_of(problem);
   }
   report_again_.clear();
@@ -392,7 +407,7 @@ uint16_t DiskRig::blocks_written() {
 RecoveryNotes DiskRig::notes() {
   RecoveryNotes notes;
   Recovery again;
-  recover(crash_state_->image(), again, &notes);
+  recover(from_->damaged ? from_->disk.durable : crash_state_->image(), again, &notes);
   return notes;
 }
 

@@ -93,8 +93,10 @@ class DiskRig {
   size_t crash_event() const { return crash_event_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
   const Recovered& recovered() const { return *recovered_; }
+  // Also of the op fsck on a damaged disk, which is judged as a recovery.
   RecoveryNotes notes();
   const Target& target() const { return *target_; }
+  bool from_damaged() const { return from_->damaged; }
 
   // Crash states that bounds left out since begin().
   const StateCount& left_out() const { return left_out_; }
@@ -105,6 +107,9 @@ class DiskRig {
     Digest tree;
   };
 
+  // A start with a past, or a damaged one (damaged_start.cc).
+  int prepare(Tree* tree);
+  void run_repair();
   OpResult perform(const Op& op);
   void judge_op();
   bool next_look();
@@ -162,6 +167,7 @@ class DiskRig {
   size_t crash_event_ = 0;
   const Expectation* crash_expectation_ = nullptr;
   const Recovered* recovered_ = nullptr;
+  Recovered repaired_;  // of a damaged start
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
 

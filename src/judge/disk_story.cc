@@ -42,7 +42,10 @@ void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSyst
   rig_->begin(from);
   const Op op = rig_->ops()[move.op].op;
   rig_->run(move.op);
-  tell_op(op, move.crash);
+  if (from.damaged)
+    tell_repair(op);
+  else
+    tell_op(op, move.crash);
   // A call that fails has no number; the next one takes its place.
   calls_.resize(from.expectation.calls());
   calls_.push_back(fmt::format("'{}' (step {})", to_text(op), story_.steps.size()));
@@ -97,6 +100,16 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
                          : first_difference(walk.tree, rig_->tree_after())});
     step.expected.push_back("the tree that the reference has after this op");
   }
+  story_.steps.push_back(std::move(step));
+}
+
+// A repair of the damaged disk that the search starts with.
+void DiskTeller::tell_repair(const Op& op) {
+  StoryStep step;
+  step.op = to_text(op);
+  step.text = "of the damaged disk, and mount";
+  tell_writes(step);
+  tell_recovery(step);
   story_.steps.push_back(std::move(step));
 }
 
@@ -224,7 +237,9 @@ void DiskTeller::tell_recovery(StoryStep& step) {
         continue;  // told
       std::string text = to_text(problem, kinds);
       const auto named = find_kind(kinds[problem.kind].code);
-      if (named && named->name == kinds[problem.kind].name)
+      // What was damaged before we came is worth a finding only if it stays.
+      const bool expected = rig_->from_damaged() && problem.repaired;
+      if (named && named->name == kinds[problem.kind].name && !expected)
         observe(named->kind, text.substr(text.find(": ") + 2) + fate_of_block(problem, kinds[problem.kind]),
                 "");  // its code and name are told anyway
       else if (!problem.repaired)
@@ -243,10 +258,15 @@ void DiskTeller::tell_recovery(StoryStep& step) {
     observe(FindingKind::kNotWalkable,
             fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
             "everything can be read");
-  if (found(FindingKind::kNotAllowed))
+  if (found(FindingKind::kNotAllowed) && rig_->from_damaged())
+    observe(FindingKind::kNotAllowed,
+            first_difference(rig_->recovered().tree, rig_->crash_expectation().now()),
+            "all that was there and is not damaged");
+  else if (found(FindingKind::kNotAllowed))
     observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
             fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
-  if (const std::string broken = found(FindingKind::kNotAllowed) ? broken_promise() : ""; !broken.empty())
+  const bool told = !found(FindingKind::kNotAllowed) || rig_->from_damaged();
+  if (const std::string broken = told ? "" : broken_promise(); !broken.empty())
     step.expected.push_back(broken);
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");

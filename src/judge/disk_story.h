@@ -19,6 +19,7 @@ class DiskTeller {
 
  private:
   void tell_op(const Op& op, bool cut);
+  void tell_repair(const Op& op);
   uint32_t last_write_to(uint32_t address, uint32_t blocks) const;
   std::string fate_of_block(const Problem& problem, const ProblemKind& kind) const;
   void tell_writes(StoryStep& step);

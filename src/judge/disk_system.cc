@@ -19,6 +19,7 @@ constexpr MarkInfo kMarks[] = {
 bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
   if (mark == kRefused) return setup.bounds.impossible;
   if (mark == kNoSpace) return traits.limited_space;
+  if (mark == kFsckRepaired && setup.damage != nullptr) return true;
   return setup.crashes && traits.has_disk();
 }
 
@@ -42,7 +43,7 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 uint32_t findings_of(const DiskSetup& setup) {
   uint32_t all =
       bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
-  if (!setup.crashes) return all;
+  if (!setup.crashes && setup.damage == nullptr) return all;
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
   const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
@@ -108,7 +109,8 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   State initial;
   const int error = RigPool::Lease(*rigs)->put_initial(initial);
   if (error != 0)
-    return bad_input(fmt::format("the target cannot be formatted and mounted: {}", errno_text(error)));
+    return bad_input(
+        fmt::format("the target cannot be formatted and brought to its start: {}", errno_text(error)));
   return DiskSystem(std::move(rigs), std::move(initial));
 }
 
