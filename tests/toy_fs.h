@@ -46,7 +46,7 @@ struct Habits {
   bool stale_data = false;        // units that were lost hold what lay there before, not zeros
   bool late_inode = false;        // a name is written before its inode, and recovery keeps it
   bool comes_back_empty = false;  // recovery starts anew if there is anything to recover
-  bool forgets_renames = false;   // fsync keeps a file and its names, but no rename
+  bool forgets_renames = false;   // fsync of a file keeps its name, but no rename
   bool forgets_dirs = false;      // fsync of a directory does nothing
   OpSet forgets = {};             // these calls do nothing
 };
@@ -61,9 +61,10 @@ struct Claim {
 class ToyFs : public Target {
  public:
   ToyFs(const Habits& habits, const Claim& claim) : habits_(habits) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
-                        OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
-                  OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
+    traits_.ops =
+        OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+              OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
+        OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
     traits_.contract = claim.contract;
     traits_.durable_ops = claim.sync_mount;
     traits_.fsync_names = claim.fsync_names;
@@ -122,7 +123,7 @@ class ToyFs : public Target {
     }
     const bool forgotten = habits_.forgets.has(op.kind);
     if (op.kind == OpKind::kSync && !forgotten) keep([](const Fact&) { return true; });
-    if (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync) keep_file(op, forgotten);
+    if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(op.kind)) keep_file(op, forgotten);
     return result;
   }
 
@@ -344,7 +345,10 @@ class ToyFs : public Target {
   void remember(const Op& op, const std::vector<Fact>& changed) {
     for (Fact fact : changed) {
       if (op.kind == OpKind::kRename && fact.kind == kEntry) fact.type = kRenamed;
-      std::erase_if(memory_.waiting, [&](const Fact& f) { return f.key() == fact.key(); });
+      // A rename that is forgotten does not take along what was there before it.
+      std::erase_if(memory_.waiting, [&](const Fact& f) {
+        return f.key() == fact.key() && (f.type == kRenamed) == (fact.type == kRenamed);
+      });
       memory_.waiting.push_back(fact);
     }
   }
@@ -367,11 +371,15 @@ class ToyFs : public Target {
     if (directory ? habits_.forgets_dirs : forgotten) return;
     const uint32_t inode = memory_.tree.birth(stat.node);
     // Names are kept all at once, with the inodes that they lead to, so that a rename is never cut in two.
-    const bool names = directory || (traits_.fsync_names && op.kind == OpKind::kFsync);
+    const bool names = directory || (traits_.fsync_names && op.kind != OpKind::kFdatasync);
     keep([&](const Fact& fact) {
-      if (fact.kind == kEntry) return names && !(habits_.forgets_renames && fact.type == kRenamed);
+      if (fact.kind == kEntry)
+        return names && (directory || !habits_.forgets_renames || fact.type != kRenamed);
       if (fact.kind == kInode && names) return true;
-      return !directory && fact.of == inode;
+      if (directory || fact.of != inode) return false;
+      if (fact.kind == kInode || op.kind != OpKind::kWriteSync) return true;
+      // Of a write with O_SYNC only what it wrote.
+      return fact.at * kUnit >= op.offset && fact.at * kUnit < op.offset + op.length;
     });
   }
 

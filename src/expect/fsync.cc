@@ -200,6 +200,7 @@ class Matcher {
     std::vector<std::pair<ObjectId, size_t>> from;
     for (const Promise& p : history_.promises)
       if (p.kind == PromiseKind::kName) from.emplace_back(p.object, p.since);
+    if (mutant(Mutant::kIgnoreMoved)) return from;
     // What is found can lead to more.
     for (size_t known = from.size() + 1; known != from.size();) {
       known = from.size();
