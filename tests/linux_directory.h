@@ -97,6 +97,8 @@ class LinuxDirectory {
         return answer(::truncate(path.c_str(), static_cast<off_t>(op.offset)));
       case OpKind::kWrite:
         return with_file(op, O_WRONLY, [&](int fd) { return write(op, fd, op.offset); });
+      case OpKind::kWriteSync:
+        return with_file(op, O_WRONLY | O_SYNC, [&](int fd) { return write(op, fd, op.offset); });
       case OpKind::kAppend:
         return with_file(op, O_WRONLY | O_APPEND, [&](int fd) { return append(op, fd); });
       case OpKind::kRead:

@@ -10,15 +10,18 @@ namespace sisyfs {
 namespace {
 
 // In the order of Mutant, from 1 on.
-constexpr std::array<std::string_view, 32> kNames = {
-    "ForgetSync",          "ForgetFsync",        "AcceptAncestors",   "RefuseHalfDone",
-    "IgnoreData",          "IgnoreSizes",        "IgnoreMissing",     "StrictFdatasync",
-    "DigestWithoutWindow", "LastChainSafe",      "NeverReorder",      "SkipAfterPromise",
-    "SkipBeforeFlush",     "OpEndSettles",       "FuaSettlesAll",     "StaleCrashDigest",
-    "ShortTags",           "GrowLosesStates",    "BoundIsOneLess",    "InterruptedIsComplete",
-    "LastWayFound",        "PrintWithoutMemory", "NeverUsed",         "CompareErrnoOnly",
-    "ForgiveRepaired",     "ReadsByPlace",       "NoReplacingRename", "OnlyInRoot",
-    "SameVersionAgain",    "AppendOnly",         "RunsAreOne",        "TrustToken",
+constexpr std::array<std::string_view, 33> kNames = {
+    "ForgetSync",          "ForgetFsync",        "AcceptAncestors",
+    "RefuseHalfDone",      "IgnoreData",         "IgnoreSizes",
+    "IgnoreMissing",       "IgnoreMoved",        "StrictFdatasync",
+    "DigestWithoutWindow", "LastChainSafe",      "NeverReorder",
+    "SkipAfterPromise",    "SkipBeforeFlush",    "OpEndSettles",
+    "FuaSettlesAll",       "StaleCrashDigest",   "ShortTags",
+    "GrowLosesStates",     "BoundIsOneLess",     "InterruptedIsComplete",
+    "LastWayFound",        "PrintWithoutMemory", "NeverUsed",
+    "CompareErrnoOnly",    "ForgiveRepaired",    "ReadsByPlace",
+    "NoReplacingRename",   "OnlyInRoot",         "SameVersionAgain",
+    "AppendOnly",          "RunsAreOne",         "TrustToken",
 };
 static_assert(kNames.size() == static_cast<size_t>(Mutant::kTrustToken), "each mutant has a name");
 

@@ -21,6 +21,7 @@ enum class Mutant : uint8_t {
   kIgnoreData,           // ordered: data is not compared
   kIgnoreSizes,          // ordered: sizes are not compared
   kIgnoreMissing,        // fsync: what was promised may be gone
+  kIgnoreMoved,          // fsync of a directory does not speak for what is moved out of it later
   kStrictFdatasync,      // fdatasync promises all that fsync does
   kDigestWithoutWindow,  // the digest of an expectation knows only the tree now
   // crash: what a power cut may leave

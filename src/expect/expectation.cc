@@ -27,7 +27,36 @@ Digest step_term(size_t position, const Tree& tree, const Tree& next) {
 Digest promise_term(const Promise& promise, const Tree& then) {
   const Digest places = object_in(then, promise.object)->places;
   const uint64_t kind = static_cast<uint64_t>(promise.kind);
-  return digest_at(kPromise, digest_at(promise.since, digest_at(kind, places)));
+  Digest what = digest_at(kind, places);
+  if (promise.kind == PromiseKind::kWritten) what += Digest{promise.offset, promise.end};
+  return digest_at(kPromise, digest_at(promise.since, what));
+}
+
+// Whether all that the directory held then, and that is still there, is still in it.
+bool holds_all_of(const Tree& then, const Tree& now, ObjectId directory) {
+  for (const Tree::Entry& e : then.children(*object_in(then, directory))) {
+    const ObjectId object = then.birth(e.node);
+    if (object_in(now, object) && !holds(now, directory, object)) return false;
+  }
+  return true;
+}
+
+// Whether a promise that is made at `now` says all that an earlier one did. Not so two of data: the size that
+// the first needs may be larger; and one of entries still speaks for what was moved elsewhere since.
+bool covers(const Promise& made, const Tree& now, const Promise& earlier, const Tree& then) {
+  if (made.object != earlier.object) return false;
+  if (made.same(earlier)) return true;
+  switch (earlier.kind) {
+    case PromiseKind::kContent:
+    case PromiseKind::kName:
+      return made.kind == earlier.kind;
+    case PromiseKind::kData:
+    case PromiseKind::kWritten:
+      return made.kind == PromiseKind::kContent;
+    case PromiseKind::kEntries:
+      return made.kind == PromiseKind::kEntries && holds_all_of(then, now, made.object);
+  }
+  return false;
 }
 
 }  // namespace
@@ -50,6 +79,7 @@ void Expectation::begin_op(Tree after) {
 void Expectation::end_op(int error) {
   SISYFS_ASSERT(in_op_, "a call ends after it began");
   in_op_ = false;
+  if (error == 0) ++calls_;
   if (error == 0 && after_ == now_)
     now_ = after_;  // what is open may differ
   else if (error == 0)
@@ -81,6 +111,7 @@ void Expectation::promise_all() {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   if (mutant(Mutant::kForgetSync)) return;
   older_ = Shared<Window>();
+  covered_by_ = calls_;
 }
 
 void Expectation::promise_file(std::string_view path) {
@@ -98,29 +129,28 @@ void Expectation::promise_data(std::string_view path) {
   promise(path, mutant(Mutant::kStrictFdatasync) ? PromiseKind::kContent : PromiseKind::kData);
 }
 
+void Expectation::promise_write(std::string_view path, uint64_t offset, uint64_t length) {
+  promise(path, PromiseKind::kWritten, offset, offset + length);
+  if (rules_.fsync_names) promise(path, PromiseKind::kName);
+}
+
 void Expectation::promise_dir(std::string_view path) {
   promise(path, PromiseKind::kEntries);
   if (rules_.fsync_names) promise(path, PromiseKind::kName);
 }
 
-void Expectation::promise(std::string_view path, PromiseKind kind) {
+void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offset, uint64_t end) {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
   // All of the window's first tree is promised anyway.
   if (contract_ != Contract::kFsync || !older_ || mutant(Mutant::kForgetFsync)) return;
   Window& window = older_.edit();
-  const Promise made{window.trees.size(), now_.birth(stat.node), kind};
-  // A later promise covers an earlier one of its kind, and one of content that of data. Not so two of
-  // data: the size that the first needs may be larger.
+  const Promise made{window.trees.size(), now_.birth(stat.node), kind, offset, end, calls_};
   std::erase_if(window.promises, [&](const Promise& p) {
-    const bool covered =
-        p.object == made.object && (p == made || (p.kind == kind && kind != PromiseKind::kData) ||
-                                    (p.kind == PromiseKind::kData && kind == PromiseKind::kContent));
-    if (covered) {
-      const Tree& then = p.since < window.trees.size() ? window.trees[p.since] : now_;
-      window.sum -= promise_term(p, then);
-    }
+    const Tree& then = p.since < window.trees.size() ? window.trees[p.since] : now_;
+    const bool covered = covers(made, now_, p, then);
+    if (covered) window.sum -= promise_term(p, then);
     return covered;
   });
   window.sum += promise_term(made, now_);
@@ -134,6 +164,7 @@ History Expectation::history() const {
   out.now = &now_;
   if (in_op_ && !(after_ == now_)) out.after = &after_;
   if (older_) out.promises = older_->promises;
+  out.covered_by = covered_by_;
   return out;
 }
 
@@ -177,8 +208,14 @@ std::string Expectation::why_not(const Tree& recovered, std::span<const Tree> pa
   return reason;
 }
 
+std::optional<BrokenPromise> Expectation::broken_promise(const Tree& recovered) const {
+  if (crash_allowed(recovered)) return std::nullopt;
+  return first_broken_promise(contract_, history(), rules_, recovered);
+}
+
 void Expectation::collapse(Tree recovered) {
   in_op_ = false;
+  calls_ = covered_by_ = 0;
   now_ = std::move(recovered);
   after_ = now_;
   older_ = Shared<Window>();

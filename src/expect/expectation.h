@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include "base/digest.h"
 #include "expect/contract.h"
+#include "expect/explain.h"
 #include "expect/history.h"
 #include "tree/shared.h"
 #include "tree/tree.h"
@@ -45,6 +47,9 @@ class Expectation {
   // It returned: with 0 the tree is now `after`, otherwise it is as before.
   void end_op(int error);
   bool in_op() const { return in_op_; }
+  // Calls that returned with 0 since the start or the last power cut, for reports: promises are told by the
+  // number of the call that made them. Does not go into the digest.
+  uint32_t calls() const { return calls_; }
 
   // Everything up to now() is durable: sync or unmount returned, or any call of a system whose calls are
   // durable when they return. Not while a call is in flight; a promise that a call makes follows its end.
@@ -57,13 +62,19 @@ class Expectation {
   // them; a target whose fsync covers more than its file calls promise_all() instead.
   void promise_file(std::string_view path);  // fsync: what it holds, and its name under fsync_names
   void promise_data(std::string_view path);  // fdatasync: its bytes, and the size needed to read them
-  void promise_dir(std::string_view path);   // fsync: its entries, and its name under fsync_names
+  // A write with O_SYNC: these bytes of the file, the size needed to read them, and its name under
+  // fsync_names; not what was written elsewhere.
+  void promise_write(std::string_view path, uint64_t offset, uint64_t length);
+  void promise_dir(std::string_view path);  // fsync: its entries, and its name under fsync_names
 
   // Whether a power cut now may leave this tree.
   bool crash_allowed(const Tree& recovered) const;
   // Why not, as text for a report; empty if it is allowed. The caller may give trees that were there
   // before the window, the oldest first: one of them coming back is lost durability and is called so.
   std::string why_not(const Tree& recovered, std::span<const Tree> past = {}) const;
+  // The first promise that was broken if this came back, by the order in which they were made. Nothing if it
+  // is allowed, or wrong in a way that no single promise speaks of.
+  std::optional<BrokenPromise> broken_promise(const Tree& recovered) const;
 
   // The system came back with this tree: it is what counts from here on, and all of it is durable.
   void collapse(Tree recovered);
@@ -81,13 +92,15 @@ class Expectation {
 
   bool by_object() const { return contract_ == Contract::kOrdered || contract_ == Contract::kFsync; }
   void advance(Tree next);
-  void promise(std::string_view path, PromiseKind kind);
+  void promise(std::string_view path, PromiseKind kind, uint64_t offset = 0, uint64_t end = 0);
   // The trees from here to now() count, and nothing that was before.
   History history() const;
   std::string why_not_by_object(const Tree& recovered) const;
 
   Contract contract_;
   bool in_op_ = false;
+  uint32_t calls_ = 0;
+  uint32_t covered_by_ = 0;  // the call that made the last promise of everything
   ContractRules rules_;
   Tree now_;
   Tree after_;            // with in_op_; otherwise whatever

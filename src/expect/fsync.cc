@@ -145,23 +145,33 @@ class Matcher {
     without.promises = {};
     if (!first_wrong_unit(without, object, got.data, rules_.data_unit))
       return fail("bytes {}..{} of {} are older than what was promised by {}", *wrong, end - 1, f.path,
-                  promiser(object));
+                  call_of(*promiser(object)));
     return fail("bytes {}..{} of {} were never written there", *wrong, end - 1, f.path);
   }
 
-  const char* promiser(ObjectId object) const {
-    const bool data = std::any_of(history_.promises.begin(), history_.promises.end(), [&](const Promise& p) {
-      return p.object == object && p.kind == PromiseKind::kData;
-    });
-    return data && history_.since(PromiseKind::kContent, object) == 0 ? "fdatasync" : "fsync";
+  // The last call that promised bytes of the object; null if none did.
+  const Promise* promiser(ObjectId object) const {
+    const Promise* last = nullptr;
+    for (const Promise& p : history_.promises) {
+      const bool bytes =
+          p.kind == PromiseKind::kContent || p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten;
+      if (bytes && p.object == object) last = &p;
+    }
+    return last;
+  }
+  static const char* call_of(const Promise& p) {
+    if (p.kind == PromiseKind::kWritten) return "O_SYNC";
+    return p.kind == PromiseKind::kData ? "fdatasync" : "fsync";
   }
 
   bool wrong_size(const Found& f, ObjectId object, uint64_t size) {
-    const size_t since =
-        std::max(history_.since(PromiseKind::kContent, object), history_.since(PromiseKind::kData, object));
-    if (since == 0) return fail("{}: came back with {} bytes, a size it never had", f.path, size);
-    return fail("{}: {} bytes were promised by {}, it came back with {}", f.path,
-                object_in(history_[since], object)->data.size(), promiser(object), size);
+    const Promise* p = promiser(object);
+    if (!p) return fail("{}: came back with {} bytes, a size it never had", f.path, size);
+    const Tree& then = history_[p->since];
+    const uint64_t promised =
+        p->kind == PromiseKind::kWritten ? p->end : object_in(then, object)->data.size();
+    return fail("{}: {} bytes were promised by {}, it came back with {}", f.path, promised, call_of(*p),
+                size);
   }
 
   bool times_agree() {
@@ -183,6 +193,49 @@ class Matcher {
     return fail("{}", times.complaint(*wrong));
   }
 
+  // From where on promises say that each object can be reached: `from` is for those that were not in the
+  // first tree. fsync of a directory speaks for what it holds once the directory itself can be reached, if it
+  // holds it until then.
+  std::vector<std::pair<ObjectId, size_t>> reachable() const {
+    std::vector<std::pair<ObjectId, size_t>> from;
+    for (const Promise& p : history_.promises)
+      if (p.kind == PromiseKind::kName) from.emplace_back(p.object, p.since);
+    if (mutant(Mutant::kIgnoreMoved)) return from;
+    // What is found can lead to more.
+    for (size_t known = from.size() + 1; known != from.size();) {
+      known = from.size();
+      for (const Promise& p : history_.promises) {
+        const size_t here = p.kind == PromiseKind::kEntries ? reachable_since(from, p.object) : kNever;
+        if (here == kNever) continue;
+        const Tree& then = history_[p.since];
+        for (const Tree::Entry& e : then.children(*object_in(then, p.object))) {
+          const ObjectId object = then.birth(e.node);
+          const size_t since = std::max(p.since, here);
+          if (reachable_since(from, object) > since && stays(object, p.object, p.since, since))
+            from.emplace_back(object, since);
+        }
+      }
+    }
+    return from;
+  }
+
+  static constexpr size_t kNever = SIZE_MAX;
+  size_t reachable_since(const std::vector<std::pair<ObjectId, size_t>>& from, ObjectId object) const {
+    if (object_in(history_[0], object)) return 0;
+    size_t since = kNever;
+    for (const auto& [known, position] : from)
+      if (known == object) since = std::min(since, position);
+    return since;
+  }
+
+  // Whether the directory holds the object in all these trees.
+  bool stays(ObjectId object, ObjectId directory, size_t first, size_t last) const {
+    for (size_t i = first; i <= last; ++i) {
+      if (!sisyfs::holds(history_[i], directory, object)) return false;
+    }
+    return true;
+  }
+
   bool nothing_lost() {
     if (mutant(Mutant::kIgnoreMissing)) return true;
     const Tree& last = history_[history_.last()];
@@ -190,12 +243,12 @@ class Matcher {
       if (!last.has_node(NodeId{id})) continue;
       const ObjectId object = last.birth(NodeId{id});
       if (std::find(object_of_.begin(), object_of_.end(), object) != object_of_.end()) continue;
-      const size_t since = history_.since(PromiseKind::kName, object);
-      if (!object_in(history_[since], object)) continue;
+      const size_t since = reachable_since(reachable(), object);
+      if (since == kNever) continue;
       if (!why_) return false;
       const std::string path = path_of(last, object);
       if (since == 0) return fail("{}: was there all the time and is gone", path);
-      if (last.node(NodeId{id}).type != FileType::kFile)
+      if (last.node(NodeId{id}).type != FileType::kFile || history_.since(PromiseKind::kName, object) == 0)
         return fail("{}: was promised by fsync and is gone", path);
       return fail("{}: {} bytes were promised by fsync, the file is gone", path,
                   object_in(history_[since], object)->data.size());

@@ -27,6 +27,15 @@ ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_vie
   return kNoObject;
 }
 
+bool holds(const Tree& tree, ObjectId directory, ObjectId object) {
+  const Tree::Node* node = object_in(tree, directory);
+  if (!node) return false;
+  for (const Tree::Entry& e : tree.children(*node)) {
+    if (tree.birth(e.node) == object) return true;
+  }
+  return false;
+}
+
 namespace {
 
 bool find_path(const Tree& tree, NodeId at, ObjectId object, std::string& path) {

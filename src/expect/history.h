@@ -23,15 +23,22 @@ enum class PromiseKind : uint8_t {
   kContent,  // fsync: what the object holds
   kData,     // fdatasync: its bytes, and the size needed to read them
   kName,     // that it can be reached, by a name of then or later
-  kEntries,  // fsync of a directory: its entries
+  kEntries,  // fsync of a directory: its entries, and that what they lead to can be reached
+  kWritten,  // O_SYNC: the bytes of one write, and the size needed to read them
 };
 
 struct Promise {
   size_t since = 0;  // the position of the tree at which it was made
   ObjectId object = kNoObject;
   PromiseKind kind = PromiseKind::kContent;
+  uint64_t offset = 0, end = 0;  // kWritten: the bytes from offset to before end
+  uint32_t call = 0;             // which call made it, for reports: Expectation::calls() at its return
 
-  friend bool operator==(const Promise&, const Promise&) = default;
+  // Whether it promises the same, whoever made it.
+  bool same(const Promise& other) const {
+    return since == other.since && object == other.object && kind == other.kind && offset == other.offset &&
+           end == other.end;
+  }
 };
 
 // A view: lives as long as the expectation that it came from does not change.
@@ -40,6 +47,7 @@ struct History {
   const Tree* now = nullptr;
   const Tree* after = nullptr;  // null without a call in flight
   std::span<const Promise> promises;
+  uint32_t covered_by = 0;  // the call that promised all of the first tree, as Promise::call
 
   size_t size() const { return older.size() + (after ? 2 : 1); }
   size_t last() const { return size() - 1; }
@@ -55,6 +63,8 @@ NodeId find_object(const Tree& tree, ObjectId object);
 const Tree::Node* object_in(const Tree& tree, ObjectId object);
 // What the directory holds under that name: an object, or kNoObject.
 ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_view name);
+// Whether the directory is there and has a name for the object.
+bool holds(const Tree& tree, ObjectId directory, ObjectId object);
 // A path of the object in the tree; "" if it is not there.
 std::string path_of(const Tree& tree, ObjectId object);
 

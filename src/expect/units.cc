@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace sisyfs {
@@ -20,18 +21,28 @@ bool same_start(const Bytes& a, const Bytes& b, uint64_t count) {
   return std::memcmp(a.data(), b.data(), std::min<uint64_t>(count, a.size())) == 0;
 }
 
-// Whether the promises let version i of a unit come back. fdatasync binds no more than the bytes that were
-// there: an older version is as good if it has the same ones.
+// Which bytes of the file a promise of data is about: from the first number to before the second.
+std::pair<uint64_t, uint64_t> promised_range(const History& history, const Promise& p) {
+  if (p.kind == PromiseKind::kWritten) return {p.offset, p.end};
+  return {0, object_in(history[p.since], p.object)->data.size()};
+}
+
+bool is_of_data(const Promise& p) { return p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten; }
+
+// Whether the promises let version i of a unit come back. fdatasync and O_SYNC bind no more than the bytes
+// that were there: an older version is as good if it has the same ones.
 bool unit_left(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
   for (const Promise& p : history.promises) {
     if (p.object != object || i >= p.since) continue;
     if (p.kind == PromiseKind::kContent) return false;
-    if (p.kind != PromiseKind::kData) continue;
-    const FileData& promised = object_in(history[p.since], object)->data;
-    if (promised.size() <= offset) continue;
+    if (!is_of_data(p)) continue;
+    const auto [begin, end] = promised_range(history, p);
+    const uint64_t from = std::max(begin, offset), to = std::min<uint64_t>(end, offset + version.size());
+    if (from >= to) continue;
     Bytes bytes(version.size());
-    read_unit(promised, offset, bytes);
-    if (!same_start(bytes, version, promised.size() - offset)) return false;
+    read_unit(object_in(history[p.since], object)->data, offset, bytes);
+    if (std::memcmp(bytes.data() + (from - offset), version.data() + (from - offset), to - from) != 0)
+      return false;
   }
   return true;
 }
@@ -72,11 +83,11 @@ bool size_allowed(const History& history, ObjectId object, uint64_t size) {
   for (size_t i = 0; i < history.size(); ++i) {
     const Tree::Node* node = object_in(history[i], object);
     if (!node || node->data.size() != size) continue;
-    // fdatasync promises the size that is needed to read the data: a larger one does as well.
+    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger one does as well.
     const bool left = std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
       if (p.object != object || i >= p.since) return false;
       if (p.kind == PromiseKind::kContent) return true;
-      return p.kind == PromiseKind::kData && object_in(history[p.since], object)->data.size() > size;
+      return is_of_data(p) && promised_range(history, p).second > size;
     });
     if (left) return true;
   }

@@ -36,7 +36,7 @@ bool is_system_op(OpKind kind) {
 // Whether an op that succeeds promises that everything is durable.
 bool promises_all(const Traits& traits, OpKind kind) {
   if (traits.durable_ops || !traits.has_disk()) return true;
-  if (kind == OpKind::kFsync || kind == OpKind::kFdatasync) return traits.fsync_all;
+  if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(kind)) return traits.fsync_all;
   return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
@@ -50,7 +50,8 @@ uint8_t letter_of(const Op& op, const Tree& tree) {
 }
 
 ContractRules rules_of(const Traits& traits) {
-  return {.data_unit = traits.write_unit, .fsync_names = traits.fsync_names};
+  return {
+      .data_unit = traits.write_unit, .fsync_names = traits.fsync_names, .rename_both = traits.rename_both};
 }
 
 }  // namespace
@@ -79,11 +80,16 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
-  // What format has written was on the disk long before we came.
+  Walk walk;
+  if (const int error = prepare(&walk.tree)) return error;
+  // What was written until now was on the disk long before we came.
   disk_.load(DiskState(disk_.state().current));
-  if (const int error = target_->mount(disk_)) return error;
-  const Walk walk = target_->walk();
-  if (walk.error != 0) return walk.error;
+  if (setup_.damage == nullptr) {
+    if (const int error = target_->mount(disk_)) return error;
+    walk = target_->walk();
+    if (walk.error != 0) return walk.error;
+  }
+  to.damaged = setup_.damage != nullptr;
   to.over = false;
   to.memory = target_->save();
   to.disk = settle(disk_.state());
@@ -99,12 +105,15 @@ int DiskRig::put_initial(DiskSystemState& to) {
 Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
-  return digest_at(1, state.shape) + digest_at(2, Digest{state.system_ops, last});
+  return digest_at(state.damaged ? 3 : 1, state.shape) + digest_at(2, Digest{state.system_ops, last});
 }
 
 void DiskRig::begin(const DiskSystemState& from) {
   from_ = &from;
-  workload_.from(from.expectation.now(), &ops_);
+  if (from.damaged)
+    ops_.assign(1, {Op::of(OpKind::kFsck)});
+  else
+    workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
     std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
   if (!from.kept) std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
@@ -134,7 +143,7 @@ void DiskRig::run(uint32_t number) {
 
 bool DiskRig::run_again() {
   for (;;) {
-    if (position_ >= DiskMove::kPositions) return false;
+    if (position_ >= DiskMove::kPositions || from_->damaged) return false;
     if (from_->disk.open.empty() || !open_states_.next()) {
       // The next access fails, as long as there was one to fail.
       if (from_->failures >= setup_.failures || (fail_ != 0 && !failed_yet_)) return false;
@@ -161,8 +170,12 @@ void DiskRig::watch_open() {
 bool DiskRig::run_this_way() {
   const Op& op = ops_[crash_move_.op].op;
   outcome_ = {};
-  over_ = false;
-  looking_ = false;
+  over_ = failed_ = looking_ = false;
+  if (from_->damaged) {
+    run_repair();
+    end_move_.position = position_++;
+    return true;
+  }
   disk_.load(from_->disk);
   events_before_ = disk_.state().log.size();
   target_->load(from_->memory, disk_);
@@ -226,6 +239,9 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
   } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
     disk_.mark({MarkKind::kPromise, 0});
     op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
+  } else if (result_.error == 0 && op.kind == OpKind::kWriteSync) {
+    disk_.mark({MarkKind::kPromise, 0});
+    after_.promise_write(op.path, op.offset, op.length);
   }
 }
 
@@ -258,7 +274,7 @@ FindingKind DiskRig::wrong_effect() const {
 }
 
 bool DiskRig::next_look() {
-  if (!setup_.crashes || (over_ && outcome_.findings != 0)) return false;
+  if (!setup_.crashes || (over_ && outcome_.findings != 0) || from_->damaged) return false;
   while (const Look* look = cuts_.next_look()) {
     const uint32_t position = position_++;
     if (position >= DiskMove::kPositions) break;
@@ -343,6 +359,10 @@ bool DiskRig::is_allowed(const Tree& tree) {
   return allowed_.put(key) = crash_expectation_->crash_allowed(tree);
 }
 
+RecoveryNotes DiskRig::notes() {
+  return from_->damaged ? recoverer_.notes_of_repair(from_->disk.durable) : cuts_.notes();
+}
+
 DiskState DiskRig::crash_disk() {
   disk_.load(cuts_.start());
   disk_.redo(cuts_.recovered().log);
@@ -359,6 +379,7 @@ Digest DiskRig::crash_digest() {
 }
 
 void DiskRig::put_crash(DiskSystemState& to, Parts parts) {
+  to.damaged = false;
   to.over = crash_over_;
   to.print = kOverPrint;
   if (crash_over_) return;
@@ -385,6 +406,7 @@ void DiskRig::put_crash(DiskSystemState& to, Parts parts) {
 }
 
 void DiskRig::put_end(DiskSystemState& to, Parts parts) {
+  to.damaged = false;
   to.over = over_;
   to.print = kOverPrint;
   if (over_) return;

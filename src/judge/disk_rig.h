@@ -83,7 +83,11 @@ class DiskRig {
   // After next_crash(): what was cut, and under which expectation.
   PowerCuts& cuts() { return cuts_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
+  // Also of the op fsck on a damaged disk, which is judged as a recovery.
+  const Recovery& recovered() const { return from_->damaged ? repaired_ : cuts_.recovered(); }
+  RecoveryNotes notes();
   const Target& target() const { return *target_; }
+  bool from_damaged() const { return from_->damaged; }
 
   // Crash states since begin().
   const CutCounts& counts() const { return cuts_.counts(); }
@@ -96,6 +100,9 @@ class DiskRig {
     Digest tree;
   };
 
+  // A start with a past, or a damaged one (damaged_start.cc).
+  int prepare(Tree* tree);
+  void run_repair();
   OpResult perform(const Op& op);
   // Begins the op once more; false if what it was begun for did not come about.
   bool run_this_way();
@@ -160,6 +167,7 @@ class DiskRig {
   Outcome crash_outcome_;
   const Expectation* crash_expectation_ = nullptr;
   Digest crash_expectation_digest_;
+  Recovery repaired_;  // of a damaged start
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "crash/crash_states.h"
 #include "crash/device_model.h"
@@ -30,6 +31,11 @@ struct DiskSetup {
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most: what such an op does next it has
   // mostly done before.
   uint32_t max_system_ops = UINT32_MAX;
+  // Where the search begins: with a new system to which these ops were done. If the disk is damaged then, it
+  // begins unmounted, and with the op fsck, which has to bring back what the ops had made; what the damage
+  // makes the repair report is no finding, but all that is left after it.
+  std::vector<Op> start;
+  std::function<void(Disk&)> damage;
   unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
 };
 
@@ -38,9 +44,10 @@ struct DiskSystemState {
   // Only to be assigned to.
   DiskSystemState() : disk(Image(Geometry{1, BlockCount(1)})), expectation(Contract::kAtomic, Tree()) {}
 
-  bool over = false;  // the path ended with a broken promise; the rest is whatever
-  Digest print;       // of all that follows, as crash-states say "when two states are one"
-  DiskState disk;     // the log holds what is in doubt and nothing else
+  bool damaged = false;  // the start, if that is damaged: not mounted, and fsck comes first
+  bool over = false;     // the path ended with a broken promise; the rest is whatever
+  Digest print;          // of all that follows, as crash-states say "when two states are one"
+  DiskState disk;        // the log holds what is in doubt and nothing else
   Snapshot memory;
   Expectation expectation;
   std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back

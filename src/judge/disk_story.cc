@@ -59,13 +59,19 @@ std::string answer_of(const OpResult& result) {
 
 }  // namespace
 
-DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()) {}
+DiskTeller::DiskTeller(const DiskSystem& system) : rig_(system.rigs()), before_calls_("the first mount") {}
 
 void DiskTeller::step(const DiskSystemState& from, Choice choice, const DiskSystemState&) {
   const DiskMove move = DiskMove::of(choice);
   if (!rig_->go(from, move)) return;
   const Op op = rig_->ops()[move.op].op;
-  tell_op(op, rig_->is_cut());
+  if (from.damaged)
+    tell_repair(op);
+  else
+    tell_op(op, rig_->is_cut());
+  // A call that fails has no number; the next one takes its place.
+  calls_.resize(from.expectation.calls());
+  calls_.push_back(fmt::format("'{}' (step {})", to_text(op), story_.steps.size()));
   past_.push_back(from.expectation.now());
   if (rig_->is_cut()) return tell_crash(op);
   // The op has ended: of its writes those are still in doubt that are left in the log.
@@ -125,6 +131,16 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
                                 ? "the tree as it was: the op has failed"
                                 : "the tree that the reference has after this op");
   }
+  story_.steps.push_back(std::move(step));
+}
+
+// A repair of the damaged disk that the search starts with.
+void DiskTeller::tell_repair(const Op& op) {
+  StoryStep step;
+  step.op = to_text(op);
+  step.text = "of the damaged disk, and mount";
+  tell_writes(step, rig_->log(), rig_->events_before());
+  tell_recovery(step);
   story_.steps.push_back(std::move(step));
 }
 
@@ -244,12 +260,22 @@ void DiskTeller::tell_crash(const Op& op) {
   }
   tell_recovery(step);
   story_.steps.push_back(std::move(step));
+  before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
+}
+
+std::string DiskTeller::broken_promise() const {
+  const auto broken = rig_->crash_expectation().broken_promise(rig_->recovered().tree);
+  if (!broken) return {};
+  const std::string& who =
+      broken->call > 0 && broken->call <= calls_.size() ? calls_[broken->call - 1] : before_calls_;
+  return fmt::format("what {} promised, {}; after the power cut {}", who, broken->promised,
+                     broken->came_back);
 }
 
 void DiskTeller::tell_recovery(StoryStep& step) {
   const uint32_t findings = rig_->crash_outcome().findings;
   const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
-  const RecoveryNotes notes = rig_->cuts().notes();
+  const RecoveryNotes notes = rig_->notes();
   const std::span<const ProblemKind> kinds = rig_->target().traits().problems;
   const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
     step.observed.push_back({kind, std::move(text)});
@@ -263,7 +289,9 @@ void DiskTeller::tell_recovery(StoryStep& step) {
         continue;  // told
       std::string text = to_text(problem, kinds);
       const auto named = find_kind(kinds[problem.kind].code);
-      if (named && named->name == kinds[problem.kind].name)
+      // What was damaged before we came is worth a finding only if it stays.
+      const bool expected = rig_->from_damaged() && problem.repaired;
+      if (named && named->name == kinds[problem.kind].name && !expected)
         observe(named->kind, text.substr(text.find(": ") + 2) + fate_of_block(problem, kinds[problem.kind]),
                 "");  // its code and name are told anyway
       else if (!problem.repaired)
@@ -282,12 +310,19 @@ void DiskTeller::tell_recovery(StoryStep& step) {
     observe(FindingKind::kNotWalkable,
             fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
             "everything can be read");
-  if (found(FindingKind::kNotAllowed))
-    observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->cuts().recovered().tree, past_),
+  if (found(FindingKind::kNotAllowed) && rig_->from_damaged())
+    observe(FindingKind::kNotAllowed,
+            first_difference(rig_->recovered().tree, rig_->crash_expectation().now()),
+            "all that was there and is not damaged");
+  else if (found(FindingKind::kNotAllowed))
+    observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
             fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
+  const bool told = !found(FindingKind::kNotAllowed) || rig_->from_damaged();
+  if (const std::string broken = told ? "" : broken_promise(); !broken.empty())
+    step.expected.push_back(broken);
   if (found(FindingKind::kNotRepeatable))
     observe(FindingKind::kNotRepeatable,
-            first_difference(rig_->cuts().recovered().tree, rig_->cuts().tree_before()),
+            first_difference(rig_->recovered().tree, rig_->cuts().tree_before()),
             "what recovery brings back when it is not interrupted");
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");

@@ -33,6 +33,7 @@ bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
   if (mark == kNoSpace) return traits.limited_space;
   if (mark == kAccessFailed) return setup.failures != 0 && traits.has_disk();
   if (mark == kCutInRecovery && setup.nesting == 0) return false;
+  if (mark == kFsckRepaired && setup.damage != nullptr) return true;
   return setup.crashes && traits.has_disk();
 }
 
@@ -59,7 +60,7 @@ uint32_t findings_of(const DiskSetup& setup) {
   if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
   const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
   if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
-  if (!setup.crashes) return all;
+  if (!setup.crashes && setup.damage == nullptr) return all;
   if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
@@ -131,7 +132,8 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   State initial;
   const int error = RigPool::Lease(*rigs)->put_initial(initial);
   if (error != 0)
-    return bad_input(fmt::format("the target cannot be formatted and mounted: {}", errno_text(error)));
+    return bad_input(
+        fmt::format("the target cannot be formatted and brought to its start: {}", errno_text(error)));
   return DiskSystem(std::move(rigs), std::move(initial));
 }
 

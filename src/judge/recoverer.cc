@@ -72,6 +72,21 @@ RecoveryNotes Recoverer::notes(LazyStates& run) {
   return notes;
 }
 
+Recovery Recoverer::repair(const Image& image) {
+  damaged_ = true;
+  carry_out(image, nullptr, recovery_, nullptr);
+  damaged_ = false;
+  return std::move(recovery_);
+}
+
+RecoveryNotes Recoverer::notes_of_repair(const Image& image) {
+  RecoveryNotes notes;
+  damaged_ = true;
+  carry_out(image, nullptr, recovery_, &notes);
+  damaged_ = false;
+  return notes;
+}
+
 void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
   ++runs_;
   (void)target_.take_marks();
@@ -80,7 +95,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   disk_.watch(&reads_, run);
   target_.power_cut();
   // What is decided on the way is in no image, by which parts of a recovery could be known again.
-  const bool whole = run != nullptr || notes != nullptr;
+  const bool whole = run != nullptr || notes != nullptr || damaged_;
   const Checked checked = !traits_.has_fsck ? Checked() : whole ? judge_fsck(notes) : check(image);
   out.findings = checked.findings;
   out.marks = checked.marks;
@@ -131,7 +146,7 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   for (const Problem& problem : report_.problems) {
     if (problem.repaired) out.marks |= kFsckRepaired;
     const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
-                          (mutant(Mutant::kForgiveRepaired) && problem.repaired);
+                          ((damaged_ || mutant(Mutant::kForgiveRepaired)) && problem.repaired);
     if (!harmless || setup_.report_repaired) out.findings |= finding_of(problem);
   }
   report_again_.clear();

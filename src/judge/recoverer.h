@@ -66,6 +66,10 @@ class Recoverer {
   RecoveryNotes notes(CrashState& state);
   RecoveryNotes notes(LazyStates& run);
 
+  // The same for a disk that was damaged: what is reported and mended is no finding.
+  Recovery repair(const Image& image);
+  RecoveryNotes notes_of_repair(const Image& image);
+
   // Recoveries that were carried out, and crash states, built as images, that were new.
   uint64_t runs() const { return runs_; }
   uint64_t images() const { return images_; }
@@ -107,6 +111,7 @@ class Recoverer {
   ReadMemo<Checked> checks_;       // by what the check read
   ReadMemo<bool> trials_;          // by what was in memory and what the trial read
   FirstReads reads_, trial_reads_;
+  bool damaged_ = false;  // the disk at hand was, before
   uint64_t runs_ = 0, images_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "judge/disk_system.h"
 #include "models/journal_core.h"
+#include "models/journal_damage.h"
 #include "models/journal_target.h"
 #include "models/workload_options.h"
 
@@ -37,8 +38,9 @@ std::vector<OptionSpec> bug_specs() {
           "reuse_type", {"checked", "confused"}, "checked",
           "replay of a file whose inode was a directory: a file, or (wrong) without its blocks"),
       OptionSpec::flag("sync_bitmap", true, "sync writes the bitmaps; off (wrong): skips them"),
-      OptionSpec::choice("osync", {"full", "data"}, "full",
-                         "what a synchronous write (sync_mount) makes durable; without metadata: wrong"),
+      OptionSpec::choice(
+          "osync", {"full", "data"}, "full",
+          "what a write with O_SYNC (sync_writes, sync_mount) makes durable; without metadata: wrong"),
       OptionSpec::flag("revoke", true, "replay heeds revoke records; off (wrong): ignores them"),
       OptionSpec::choice("lookup_error", {"errno", "absent"}, "errno",
                          "a directory block that cannot be read: an error, or (wrong) taken for empty"),
@@ -57,6 +59,10 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("sync_mount", false, "every op is durable when it returns"),
       OptionSpec::choice("fsck", {"full", "fast", "off"}, "full",
                          "after a power cut: replay and look at everything, replay only, or the mount alone"),
+      OptionSpec::choice(
+          "start", {"empty", "entry-free", "entry-beyond", "entry-type", "entry-name"}, "empty",
+          "a new disk, or one with a directory that has a file and a bad entry: for an inode "
+          "that is free, or beyond the table, or of another type, or with a name that cannot be"),
       OptionSpec::integer("files", 0, kMaxInodes, 3, "files in the workload"),
       OptionSpec::integer("dirs", 0, kMaxInodes, 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path"),
@@ -68,6 +74,7 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("one_write", true, "one write for each file and state, and not each"),
       OptionSpec::flag("rename", true, "also rename"),
       OptionSpec::flag("fsync", true, "also sync single files, which commits everything"),
+      OptionSpec::flag("sync_writes", false, "also writes with O_SYNC"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
@@ -119,6 +126,12 @@ Result<DiskSetup> setup_of(const Options& options) {
   OpSet& ops = setup.bounds.ops;
   if (!options.flag("rename")) ops = ops - OpSet(OpKind::kRename);
   if (options.flag("links")) ops = ops | OpSet(OpKind::kLink, OpKind::kSymlink);
+  const auto damage = options.choice<Damage>("start");
+  if (damage == Damage::kNone) return setup;
+  if (config.recovery != Recovery::kFull)
+    return bad_input("a disk that is damaged at the start is mended by fsck=full only");
+  setup.start = damage_start();
+  setup.damage = [config, damage](Disk& disk) { put_damage(config, damage, disk); };
   return setup;
 }
 

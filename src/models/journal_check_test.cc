@@ -42,6 +42,7 @@ TEST(JournalCheckTest, TheRightModelIsCleanInEachMode) {
     EXPECT_EQ(search({mode, "crash=subsets"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "crash=subsets", "record=tagged"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "sync_mount=on"}, 3).findings, 0u);
+    EXPECT_EQ(search({mode, "sync_writes=on", "impossible=on"}, 3).findings, 0u);
     EXPECT_EQ(search({mode, "blocks=6", "inodes=4", "journal=14", "write=3"}, 4).findings, 0u);
   }
 }
@@ -66,6 +67,7 @@ TEST(JournalCheckTest, EachPlantedBugIsFoundByTheSearch) {
       {{"fsync_size=off"}, 3, FindingKind::kNotAllowed},
       {{"sync_bitmap=off"}, 2, FindingKind::kLostNode},
       {{"sync_mount=on", "osync=data"}, 2, FindingKind::kNotAllowed},
+      {{"sync_writes=on", "osync=data"}, 2, FindingKind::kNotAllowed},
       {kNarrow + Settings{"reuse_type=confused"}, 6, FindingKind::kNotAllowed},
       {kNarrow + Settings{"revoke=off"}, 7, FindingKind::kNotAllowed},
   };
@@ -82,8 +84,64 @@ TEST(JournalCheckTest, AMissingBarrierNeedsADeviceThatReorders) {
   EXPECT_EQ(search({"commit_barrier=no-before"}, 4).findings, 0u);
 }
 
+const char* const kDamages[] = {"start=entry-free", "start=entry-beyond", "start=entry-type",
+                                "start=entry-name"};
+
+// FiSC 7.1: a bad entry on the disk. What is not damaged must come back, and the system must be a good one
+// from there on; the search goes on behind the repair, with all its power cuts.
+TEST(JournalCheckTest, FsckTakesABadEntryAndNothingElse) {
+  for (const char* start : kDamages) {
+    const SearchResult right = search({start}, 4);
+    EXPECT_EQ(right.findings, 0u) << start;
+    EXPECT_EQ(right.verdict, Verdict::kPass) << start;
+    EXPECT_GT(right.states, 500u) << start;
+    EXPECT_EQ(search({start, "crash=subsets", "links=on", "mode=data"}, 3).findings, 0u) << start;
+    const SearchResult wrong = search({start, "fsck_dir=drop"}, 1);
+    EXPECT_EQ(wrong.findings, bit(FindingKind::kNotAllowed)) << start;
+    EXPECT_EQ(search({start, "fsck_dir=drop", "mode=writeback", "crash=none"}, 1).findings,
+              bit(FindingKind::kNotAllowed))
+        << start << ": a repair has no contract to hide behind";
+  }
+}
+
+TEST(JournalCheckTest, TheStoryOfADamagedDiskTellsWhatWasRepairedAndWhatIsGone) {
+  const auto check = check_with({"start=entry-free", "fsck_dir=drop"});
+  SearchOptions options;
+  options.bounds.depth = 1;
+  const std::vector<FoundTrace> found = check->explain(options, bit(FindingKind::kNotAllowed));
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = check->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  EXPECT_EQ(story->findings, bit(FindingKind::kNotAllowed));
+  ASSERT_EQ(story->steps.size(), 1u);
+  const StoryStep& step = story->steps[0];
+  EXPECT_EQ(step.op, "fsck");
+  EXPECT_EQ(step.text.find("of the damaged disk, and mount; repaired: M8 bad-entry: entry 1 of directory 2, "
+                           "for inode 15, cannot be"),
+            0u)
+      << step.text;
+  ASSERT_EQ(step.observed.size(), 1u);
+  EXPECT_EQ(step.observed[0].text, "file /a/a: missing");
+  EXPECT_FALSE(step.writes.empty());
+}
+
+// One state has nothing before it, and by shape it must not be taken for the one behind the repair.
+TEST(JournalCheckTest, ADamagedStartIsNoStateToComeBackTo) {
+  const auto check = check_with({"start=entry-free"});
+  SearchOptions options;
+  options.bounds.depth = 1;
+  const SearchResult one = check->search(options, {});
+  EXPECT_EQ(one.transitions, 1u);
+  EXPECT_EQ(one.states, 2u);
+  options.bounds.depth = 3;
+  options.dedup = Dedup::kShape;
+  options.shape_ops = 0;
+  EXPECT_GT(check->search(options, {}).states, 10u);
+}
+
 TEST(JournalCheckTest, ThreadsChangeNothing) {
-  for (const Settings& settings : {Settings{"fsync_size=off"}, {"mode=data", "links=on"}, {"crash=subsets"}})
+  for (const Settings& settings :
+       {Settings{"fsync_size=off"}, {"mode=data", "links=on"}, {"crash=subsets"}, {"start=entry-type"}})
     expect_same(search(settings, 3, 1), search(settings, 3, 2));
 }
 
@@ -115,6 +173,10 @@ TEST(JournalCheckTest, SizesThatCannotBeAreRefused) {
   EXPECT_EQ(error({"mode=data", "journal=14", "write=7"}),
             "write is at most 6 with a journal of 14 blocks for data");
   EXPECT_EQ(error({"mode=ordered", "journal=14", "write=7"}), "");
+  EXPECT_EQ(error({"start=entry-free", "fsck=fast"}),
+            "a disk that is damaged at the start is mended by fsck=full only");
+  EXPECT_EQ(error({"start=entry-free", "blocks=2"}),
+            "the target cannot be formatted and brought to its start: ENOSPC");
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ int Core::reserve(const Needs& needs) {
 }
 
 // What fails is undone, all of it: but for the planted bug.
-int Core::end(bool is_write) {
-  if (failed_ == 0 && config_.sync_mount) {
-    if (is_write && !config_.osync_metadata) {
+int Core::end(Ending ending) {
+  if (failed_ == 0 && (config_.sync_mount || ending == Ending::kWriteSync)) {
+    if (ending != Ending::kOp && !config_.osync_metadata) {
       write_data(true, 0);
       if (memory_.unflushed != 0) flush_disk();
     } else {

@@ -116,7 +116,8 @@ class Core {
   int open(std::string_view path);
   int close(std::string_view path);
   int close(Ino ino);
-  int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
+  // With O_SYNC it is durable when it returns.
+  int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes, bool o_sync = false);
   int truncate(std::string_view path, uint64_t size);
   int fsync(std::string_view path);
   int sync();
@@ -175,7 +176,9 @@ class Core {
   // --- transactions (journal_commit.cc)
   int reserve(const Needs& needs);
   void begin() { backup_ = memory_, failed_ = 0; }
-  int end(bool is_write = false);
+  // What the op was, where that matters for whether it waits for the disk.
+  enum class Ending : uint8_t { kOp, kWrite, kWriteSync };
+  int end(Ending ending = Ending::kOp);
   unsigned record_size() const;
   bool stays_out(Kind kind) const { return leave_directories_ && kind == Kind::kDirectory; }
   int commit(bool all_data, Ino synced = 0);

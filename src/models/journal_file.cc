@@ -108,7 +108,7 @@ int Core::close(Ino ino) {
   return end();
 }
 
-int Core::write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes) {
+int Core::write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes, bool o_sync) {
   failed_ = 0;
   const Found at = find(path, Last::kFollow);
   if (at.error != 0) return at.error;
@@ -143,7 +143,7 @@ int Core::write(std::string_view path, uint64_t offset, std::span<const std::byt
   file.size = static_cast<uint16_t>(std::max<uint64_t>(file.size, offset + bytes.size()));
   if (const Inode before = inode(at.node); std::memcmp(&before, &file, sizeof file) != 0)
     put_inode(at.node, file);
-  return end(true);
+  return end(o_sync ? Ending::kWriteSync : Ending::kWrite);
 }
 
 int Core::truncate(std::string_view path, uint64_t size) {

@@ -29,7 +29,7 @@ class JournalTarget : public Target {
     traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
                         OpKind::kLink, OpKind::kSymlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate) |
                   OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync,
-                        OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
+                        OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose, OpKind::kWriteSync);
     traits_.durable_ops = config.sync_mount;
     traits_.has_fsck = config.recovery != Recovery::kMount;
     traits_.limited_space = true;
@@ -73,6 +73,7 @@ class JournalTarget : public Target {
       case OpKind::kLink:
         return OpResult::of(core_.link(op.path, op.other));
       case OpKind::kWrite:
+      case OpKind::kWriteSync:
         return write(op, op.offset);
       case OpKind::kAppend:
         return append(op);
@@ -133,7 +134,7 @@ class JournalTarget : public Target {
     bytes_.resize(std::max<size_t>(bytes_.size(), op.length));
     const auto bytes = std::span(bytes_).first(op.length);
     if (op.length <= Core::max_file_size()) fill_data(op, offset, bytes);
-    const int error = core_.write(op.path, offset, bytes);
+    const int error = core_.write(op.path, offset, bytes, op.kind == OpKind::kWriteSync);
     return error != 0 ? OpResult::of(error) : OpResult{0, op.length, {}};
   }
 

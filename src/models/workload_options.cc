@@ -7,6 +7,8 @@ void set_workload(const Options& options, DiskSetup& setup) {
   Bounds& bounds = setup.bounds;
   bounds.ops = bounds.ops | OpSet(OpKind::kSync);
   if (options.flag("fsync")) bounds.ops = bounds.ops | OpSet(OpKind::kFsync);
+  if (options.has("sync_writes") && options.flag("sync_writes"))
+    bounds.ops = bounds.ops | OpSet(OpKind::kWriteSync);
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
   bounds.handles = options.flag("handles");
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);

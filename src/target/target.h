@@ -46,7 +46,9 @@ struct Traits {
   bool limited_space = false;  // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   bool fsync_names = false;               // fsync keeps the file's name too, and not only what it holds
-  bool fsync_all = false;  // fsync and fdatasync promise what sync does: all that was done before is durable
+  bool rename_both = false;               // a power cut may leave the old and the new name of a rename
+  // fsync, fdatasync and a write with O_SYNC promise what sync does: all that was done before is durable.
+  bool fsync_all = false;
   SnapshotCost snapshot_cost = SnapshotCost::kCopy;
 
   uint32_t block_size = 512;  // of the disk that it wants, in bytes
@@ -94,9 +96,9 @@ class Target {
   // Forgets everything and touches no disk.
   virtual void power_cut() = 0;
 
-  // One call. Only kinds of traits().ops, never kRemount, only while mounted. A call that it refuses changes
-  // nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer. kRestore comes
-  // only after a kSnapshot, once.
+  // One call. Only kinds of traits().ops, never kRemount or kFsck, only while mounted. A call that it refuses
+  // changes nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the answer.
+  // kRestore comes only after a kSnapshot, once.
   virtual OpResult apply(const Op& op) = 0;
   // Reads everything back through the system's own reading code. Only while mounted; changes nothing.
   // A link count that the system claims goes into the tree by set_links().

@@ -60,6 +60,7 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
   each_path(OpKind::kSymlink,
             [&](const Path& path) { return Op::of(OpKind::kSymlink, path, Path(bounds_.names.front())); });
   each_path(OpKind::kWrite, [&](const Path& path) { return Op::write(path, 0, length); });
+  each_path(OpKind::kWriteSync, [&](const Path& path) { return Op::write_sync(path, 0, length); });
   each_path(OpKind::kAppend, [&](const Path& path) { return Op::append(path, length); });
   each_path(OpKind::kTruncate, [&](const Path& path) { return Op::truncate(path, 0); });
   each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });

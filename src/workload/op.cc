@@ -100,6 +100,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kSymlink:
       return OpResult::of(tree.symlink(op.other, op.path));
     case OpKind::kWrite:
+    case OpKind::kWriteSync:
       return write_at(op, op.offset, tree);
     case OpKind::kAppend:
       return append(op, tree);
@@ -119,6 +120,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kRemount:
     case OpKind::kSnapshot:
     case OpKind::kRestore:
+    case OpKind::kFsck:
       return OpResult::of(tree.open_count() == 0 ? 0 : EBUSY);
     case OpKind::kOpen:
       return OpResult::of(tree.open(op.path));

@@ -43,8 +43,10 @@ enum class OpKind : uint8_t {
   kClose,      // PATH: of that handle
   kSnapshot,   // the system keeps what it holds now
   kRestore,    // it holds what it kept last, and keeps it no longer
+  kFsck,       // of a system that is not mounted: check, repair and mount
+  kWriteSync,  // PATH OFFSET LENGTH [vVERSION]: write to a file that was opened with O_SYNC
 };
-inline constexpr size_t kOpKinds = 21;
+inline constexpr size_t kOpKinds = 23;
 
 // "create", "mkdir", ...
 const char* op_name(OpKind kind);
@@ -86,6 +88,9 @@ struct Op {
   static Op write(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
     return {OpKind::kWrite, version, length, offset, path, {}};
   }
+  static Op write_sync(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
+    return {OpKind::kWriteSync, version, length, offset, path, {}};
+  }
   static Op append(const Path& path, uint32_t length, uint8_t version = 0) {
     return {OpKind::kAppend, version, length, 0, path, {}};
   }
@@ -101,7 +106,7 @@ static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 // What a call answered.
 struct OpResult {
   int error = 0;       // 0 or an errno; with an errno the rest is zero
-  uint64_t value = 0;  // write, append, read: bytes; readdir: entries; stat: size; otherwise 0
+  uint64_t value = 0;  // write, write_sync, append, read: bytes; readdir: entries; stat: size; otherwise 0
   Digest data;         // read: of the bytes; readdir: of the names, in any order; otherwise zero
 
   // No more than an errno, or success where that is 0.
@@ -120,9 +125,9 @@ inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
 // Performs the op on the reference model. One that fails changes nothing. sync always
-// succeeds, remount, snapshot and restore unless a file is open; fsync and fdatasync change nothing and fail
-// where the path cannot be opened. Nor does restore change anything: which tree comes back knows only who
-// kept it.
+// succeeds, remount, fsck, snapshot and restore unless a file is open; fsync and fdatasync change nothing and
+// fail where the path cannot be opened. Nor does restore change anything: which tree comes back knows only
+// who kept it.
 OpResult apply(const Op& op, Tree& tree);
 
 // "rename /a /b", as the comments above have it.

@@ -44,6 +44,8 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"close", {kPath}},
     {"snapshot", {}},
     {"restore", {}},
+    {"fsck", {}},
+    {"write_sync", {kPath, kOffset, kLength, kVersion}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }

@@ -181,6 +181,11 @@ static Op next_version(Op op, const FileData& data, uint32_t versions) {
   return op;
 }
 
+// The same write with O_SYNC.
+static Op as_write_sync(const Op& op, uint64_t size) {
+  return Op::write_sync(op.path, op.kind == OpKind::kAppend ? size : op.offset, op.length);
+}
+
 template <class Use>
 void Workload::each_write(const Path& path, const FileData& data, Use use) const {
   const uint64_t limit = bounds_.max_file_size;
@@ -198,7 +203,7 @@ void Workload::each_write(const Path& path, const FileData& data, Use use) const
 }
 
 void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
-  for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend}) {
+  for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend, OpKind::kWriteSync}) {
     for (const Place& p : places_) {
       if (!has(kind) || p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
       const FileData& data = tree.node(p.node).data;
@@ -212,6 +217,8 @@ void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
       }
       each_write(p.path, data, [&](const Op& op) {
         if (bounds_.one_write && number++ != chosen) return;
+        if (kind == OpKind::kWriteSync)
+          return out->push_back({next_version(as_write_sync(op, data.size()), data, bounds_.versions)});
         if (op.kind != kind) return;
         out->push_back({kind == OpKind::kWrite ? next_version(op, data, bounds_.versions) : op});
       });

@@ -28,7 +28,7 @@ namespace sisyfs {
 // How far a workload goes. Beyond a bound nothing is generated; what is there already stays.
 struct Bounds {
   // Which kinds of op. What only looks (read, readdir, stat) and what only waits for the disk (fsync ...)
-  // are off unless asked for.
+  // are off unless asked for. kWriteSync gives each write and append once more, with O_SYNC.
   OpSet ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
                     OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate);
   uint32_t max_files = 3;

@@ -1,0 +1,236 @@
+#include "expect/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "expect/fsync.h"
+
+namespace sisyfs {
+namespace {
+
+std::string bytes_text(uint64_t count) { return fmt::format("{} byte{}", count, count == 1 ? "" : "s"); }
+
+const char* type_text(FileType type) {
+  switch (type) {
+    case FileType::kFile:
+      return "a file";
+    case FileType::kDirectory:
+      return "a directory";
+    case FileType::kSymlink:
+      return "a symbolic link";
+  }
+  return "?";
+}
+
+// What has this path in the tree; null if nothing has.
+const Tree::Node* at_path(const Tree& tree, const std::string& path) {
+  Stat stat;
+  return tree.lstat(path, &stat) == 0 ? &tree.node(stat.node) : nullptr;
+}
+
+void add_paths(const Tree& tree, NodeId directory, const std::string& path, std::vector<std::string>& out) {
+  for (const Tree::Entry& e : tree.children(directory)) {
+    out.push_back(fmt::format("{}/{}", path, e.name()));
+    add_paths(tree, e.node, std::string(out.back()), out);
+  }
+}
+
+// All paths of a tree but the root's, each directory before what it holds.
+std::vector<std::string> paths_in(const Tree& tree) {
+  std::vector<std::string> out;
+  add_paths(tree, kRootNode, "", out);
+  return out;
+}
+
+class Explainer {
+ public:
+  Explainer(const History& history, const Tree& recovered) : history_(history), recovered_(recovered) {}
+
+  // What the promise said.
+  std::string promised(const Promise& p) const {
+    const Tree& then = history_[p.since];
+    const std::string path = path_of(then, p.object);
+    const uint64_t size = object_in(then, p.object)->data.size();
+    switch (p.kind) {
+      case PromiseKind::kContent:
+        return fmt::format("what {} holds ({})", path, bytes_text(size));
+      case PromiseKind::kData:
+        return fmt::format("the data of {} ({})", path, bytes_text(size));
+      case PromiseKind::kWritten:
+        return fmt::format("bytes {}..{} of {}", p.offset, p.end - 1, path);
+      case PromiseKind::kName:
+        return fmt::format("that {} is there", path);
+      case PromiseKind::kEntries:
+        return fmt::format("the names in {}", path);
+    }
+    return {};
+  }
+
+  // What speaks against it; empty if nothing does at a glance.
+  std::string against(const Promise& p) const {
+    switch (p.kind) {
+      case PromiseKind::kName:
+        return against_name(p);
+      case PromiseKind::kEntries:
+        return against_entries(p);
+      default:
+        return against_content(p);
+    }
+  }
+
+  // What of the first tree, which was there ever since, is not there or not as it was all the time; and what
+  // is there that was not since then.
+  std::optional<BrokenPromise> against_all() const {
+    for (const std::string& path : paths_in(history_[0])) {
+      const std::string wrong = against_path(path);
+      if (!wrong.empty()) return BrokenPromise{history_.covered_by, promise_of(path), wrong};
+    }
+    for (const std::string& path : paths_in(recovered_)) {
+      if (!known(path))
+        return BrokenPromise{history_.covered_by, "what there is",
+                             fmt::format("{} is there, which has not been there since", path)};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool known(const std::string& path) const {
+    for (size_t i = 0; i < history_.size(); ++i)
+      if (at_path(history_[i], path)) return true;
+    return false;
+  }
+
+  // The paths that the object had from `first` up to `last`, the latest first.
+  std::vector<std::string> paths_of(ObjectId object, size_t first, size_t last) const {
+    std::vector<std::string> out;
+    for (size_t i = last + 1; i-- > first;) {
+      for (const std::string& path : paths_in(history_[i])) {
+        Stat stat;
+        const bool it = history_[i].lstat(path, &stat) == 0 && history_[i].birth(stat.node) == object;
+        if (it && std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+      }
+    }
+    return out;
+  }
+
+  // The first of these that came back; empty if none did.
+  std::string there(const std::vector<std::string>& paths, FileType type) const {
+    for (const std::string& path : paths) {
+      const Tree::Node* node = at_path(recovered_, path);
+      if (node && node->type == type) return path;
+    }
+    return {};
+  }
+
+  std::string against_name(const Promise& p) const {
+    const FileType type = object_in(history_[p.since], p.object)->type;
+    if (!there(paths_of(p.object, p.since, history_.last()), type).empty()) return {};
+    const std::string path = path_of(history_[p.since], p.object);
+    const std::string older = there(paths_of(p.object, 0, p.since), type);
+    if (older.empty()) return fmt::format("{} is absent", path);
+    return fmt::format("{} is absent, and {} is there", path, older);
+  }
+
+  std::string against_entries(const Promise& p) const {
+    const Tree::Node* then = object_in(history_[p.since], p.object);
+    const std::vector<std::string> paths = paths_of(p.object, 0, history_.last());
+    const std::string path = p.object == kRootObject ? "/" : there(paths, FileType::kDirectory);
+    const Tree::Node* got = path.empty() ? nullptr : at_path(recovered_, path);
+    if (!got) return {};
+    const std::string in = path == "/" ? "" : path;
+    for (const Tree::Entry& e : history_[p.since].children(*then)) {
+      if (was_always(p, e.name(), true) && entry_of(recovered_, *got, e.name()) == kNoObject)
+        return fmt::format("{}/{} is absent", in, e.name());
+    }
+    for (const Tree::Entry& e : recovered_.children(*got)) {
+      if (was_always(p, e.name(), false)) return fmt::format("{}/{} is there", in, e.name());
+    }
+    return {};
+  }
+
+  // Whether the name was used, or was free, in the directory at all times since the promise.
+  bool was_always(const Promise& p, std::string_view name, bool used) const {
+    for (size_t i = p.since; i < history_.size(); ++i) {
+      const Tree::Node* node = object_in(history_[i], p.object);
+      if (node && (entry_of(history_[i], *node, name) != kNoObject) != used) return false;
+    }
+    return true;
+  }
+
+  std::string against_content(const Promise& p) const {
+    const std::string path = there(paths_of(p.object, 0, history_.last()), FileType::kFile);
+    if (path.empty()) return {};
+    const FileData& promised = object_in(history_[p.since], p.object)->data;
+    return different(path, promised, at_path(recovered_, path)->data, p);
+  }
+
+  static std::string different(const std::string& path, const FileData& promised, const FileData& got,
+                               const Promise& p) {
+    const bool exact = p.kind == PromiseKind::kContent;
+    const uint64_t needed = p.kind == PromiseKind::kWritten ? p.end : promised.size();
+    if (exact ? got.size() != needed : got.size() < needed)
+      return fmt::format("{} has {}", path, bytes_text(got.size()));
+    FileData a = promised, b = got;
+    if (p.kind == PromiseKind::kWritten) {
+      // Only what was written then is looked at.
+      const std::vector<std::byte> zeros(p.offset);
+      a.write(0, zeros), b.write(0, zeros);
+    }
+    a.resize(needed), b.resize(needed);
+    const uint64_t at = a.first_difference(b);
+    if (at >= needed) return {};
+    return fmt::format("{} has other bytes from byte {} on", path, at);
+  }
+
+  std::string promise_of(const std::string& path) const {
+    const Tree::Node* node = at_path(history_[0], path);
+    if (node->type == FileType::kFile) return fmt::format("{} ({})", path, bytes_text(node->data.size()));
+    return path;
+  }
+
+  // The path had the same object all the time: it must be there, and with its bytes if they never changed.
+  std::string against_path(const std::string& path) const {
+    const Tree::Node* then = at_path(history_[0], path);
+    bool bytes = true;
+    for (size_t i = 1; i < history_.size(); ++i) {
+      const Tree::Node* node = at_path(history_[i], path);
+      if (!node || node->type != then->type) return {};
+      bytes = bytes && node->data == then->data;
+    }
+    const Tree::Node* got = at_path(recovered_, path);
+    if (!got) return fmt::format("{} is absent", path);
+    if (got->type != then->type) return fmt::format("{} is {}", path, type_text(got->type));
+    if (!bytes || got->data == then->data) return {};
+    if (then->type == FileType::kSymlink) return fmt::format("{} leads elsewhere", path);
+    return different(path, then->data, got->data, Promise{});
+  }
+
+  const History& history_;
+  const Tree& recovered_;
+};
+
+}  // namespace
+
+std::optional<BrokenPromise> first_broken_promise(Contract contract, const History& history,
+                                                  const ContractRules& rules, const Tree& recovered) {
+  const Explainer explainer(history, recovered);
+  if (contract == Contract::kStructure) return std::nullopt;
+  if (contract != Contract::kFsync) return explainer.against_all();
+  // One promise after the other is believed: the one with which the tree is no longer allowed was broken.
+  History believed = history;
+  believed.promises = {};
+  if (!fsync_allows(believed, rules, recovered, nullptr)) return explainer.against_all();
+  for (size_t i = 0; i < history.promises.size(); ++i) {
+    believed.promises = history.promises.first(i + 1);
+    std::string why;
+    if (fsync_allows(believed, rules, recovered, &why)) continue;
+    const Promise& broken = history.promises[i];
+    const std::string seen = explainer.against(broken);
+    return BrokenPromise{broken.call, explainer.promised(broken), seen.empty() ? why : seen};
+  }
+  return std::nullopt;
+}
+
+}  // namespace sisyfs

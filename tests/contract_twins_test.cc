@@ -1,0 +1,229 @@
+// The twins of the contracts, through the adapter and the search: for each contract a bug that the weaker
+// ones miss and it finds, and a system that just meets it and that the next stronger one finds. The table of
+// docs/contracts.md says which system is found under which claim; it is read here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "judge/disk_system.h"
+#include "toy_fs.h"
+
+namespace sisyfs {
+namespace {
+
+using toy::Claim;
+using toy::Habits;
+using toy::When;
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream in(line);
+  for (std::string cell; std::getline(in, cell, '|');) {
+    const size_t from = cell.find_first_not_of(' ');
+    cells.push_back(from == std::string::npos ? ""
+                                              : cell.substr(from, cell.find_last_not_of(' ') - from + 1));
+  }
+  return cells;
+}
+
+// The table that begins with this cell, its head first.
+std::vector<std::vector<std::string>> table(const std::string& first_cell) {
+  std::ifstream in(std::string(SISYFS_SOURCE_DIR) + "/docs/contracts.md");
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    if (rows.empty() ? !line.starts_with("| " + first_cell + " |") : !line.starts_with("|")) {
+      if (rows.empty()) continue;
+      break;
+    }
+    if (!line.starts_with("| ---")) rows.push_back(cells_of(line));
+  }
+  return rows;
+}
+
+const std::map<std::string, Habits>& systems() {
+  static const std::map<std::string, Habits> all = {
+      {"write-through", {.when = When::kThrough}},
+      {"log", {}},
+      {"torn data", {.torn_data = true}},
+      {"any order", {.any_order = true}},
+      {"one object", {.when = When::kAsked}},
+      {"deaf fsync",
+       {.forgets_dirs = true, .forgets = OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync)}},
+      {"stale data", {.torn_data = true, .stale_data = true}},
+      {"starts anew", {.comes_back_empty = true}},
+      {"late inode", {.late_inode = true}},
+  };
+  return all;
+}
+
+Claim claim_of(const std::string& column) {
+  if (column == "sync mount") return {.contract = Contract::kAtomic, .sync_mount = true};
+  const Result<Contract> contract = parse_contract(column);
+  EXPECT_TRUE(contract) << column;
+  return {.contract = contract ? *contract : Contract::kAtomic};
+}
+
+DiskSetup setup_for(const Habits& habits, const Claim& claim) {
+  DiskSetup setup;
+  setup.make_target = [=] { return std::make_unique<toy::ToyFs>(habits, claim); };
+  setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kRename, OpKind::kWrite, OpKind::kFsync,
+                           OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kSync);
+  setup.bounds.max_files = 2;
+  setup.bounds.names = {"a", "b"};
+  setup.bounds.write_sizes = {2};
+  setup.bounds.max_file_size = 2;
+  setup.max_system_ops = 2;
+  return setup;
+}
+
+SearchResult search(DiskSetup setup, uint32_t depth) {
+  const auto check = make_disk_check(std::move(setup));
+  EXPECT_TRUE(check);
+  SearchOptions options;
+  options.bounds.depth = depth;
+  return (*check)->search(options, {});
+}
+
+TEST(ContractTwinsTest, TheDocumentKnowsTheSameSystems) {
+  const auto rows = table("system");
+  ASSERT_EQ(rows.size(), systems().size() + 1);
+  for (size_t r = 1; r < rows.size(); ++r) EXPECT_EQ(systems().count(rows[r][1]), 1u) << rows[r][1];
+}
+
+class TwinTest : public testing::TestWithParam<std::pair<const std::string, Habits>> {};
+
+TEST_P(TwinTest, IsFoundUnderTheClaimsThatTheDocumentSays) {
+  const auto& [name, habits] = GetParam();
+  const auto rows = table("system");
+  ASSERT_FALSE(rows.empty());
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& cells) { return cells[1] == name; });
+  ASSERT_NE(row, rows.end());
+  ASSERT_EQ(row->size(), rows[0].size());
+  for (size_t c = 3; c < row->size(); ++c) {
+    SCOPED_TRACE(name + " under " + rows[0][c]);
+    const SearchResult result = search(setup_for(habits, claim_of(rows[0][c])), name == "one object" ? 5 : 4);
+    EXPECT_EQ(result.findings != 0 ? "found" : "accepted", (*row)[c]) << result.findings;
+    EXPECT_EQ(result.left_out, 0u);
+    // What `structure` is about is found by all; the rest is a matter of the contract and of nothing else.
+    const uint32_t wrong = bit(habits.late_inode ? FindingKind::kNotWalkable : FindingKind::kNotAllowed);
+    if (result.findings != 0) {
+      EXPECT_NE(result.findings & wrong, 0u);
+    }
+    if (!habits.late_inode) {
+      EXPECT_EQ(result.findings & ~wrong, 0u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ContractTwinsTest, TwinTest, testing::ValuesIn(systems()), [](const auto& info) {
+  std::string name = info.param.first;
+  std::replace_if(
+      name.begin(), name.end(), [](char ch) { return ch == ' ' || ch == '-'; }, '_');
+  return name;
+});
+
+// A loss, the ops among which it is looked for, and what the report has to say.
+struct Loss {
+  const char* name;
+  Habits habits;
+  Claim claim;
+  OpSet ops;
+  const char* told;
+};
+
+std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << loss.name; }
+
+const OpSet kMake(OpKind::kCreate, OpKind::kWrite);
+const Claim kKeepsNames{.fsync_names = true};
+
+const Loss kLosses[] = {
+    {"AnFsyncedFile",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kFsync)},
+     kKeepsNames,
+     kMake | OpSet(OpKind::kFsync),
+     "what 'fsync /a' (step 2) promised, that /a is there; after the power cut /a is absent"},
+    {"WhatAnFsyncedFileHolds",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kFsync)},
+     {},
+     kMake | OpSet(OpKind::kFsync, OpKind::kSync),
+     "what 'fsync /a' (step 4) promised, what /a holds (4 bytes); after the power cut /a has other bytes "
+     "from "
+     "byte 0 on"},
+    {"AnFsyncedRename",
+     {.when = When::kAsked, .forgets_renames = true},
+     kKeepsNames,
+     OpSet(OpKind::kCreate, OpKind::kRename, OpKind::kFsync),
+     "what 'fsync /b' (step 3) promised, that /b is there; after the power cut /b is absent, and /a is "
+     "there"},
+    {"ASyncedDirectory",
+     {.when = When::kAsked, .forgets_dirs = true},
+     {},
+     OpSet(OpKind::kCreate, OpKind::kFsync),
+     "what 'fsync /' (step 2) promised, the names in /; after the power cut /a is absent"},
+    {"AWriteWithOSync",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kWriteSync)},
+     {},
+     OpSet(OpKind::kCreate, OpKind::kWrite, OpKind::kWriteSync, OpKind::kSync),
+     "what 'write_sync /a 0 4' (step 3) promised, bytes 0..3 of /a; after the power cut /a has 0 bytes"},
+    {"AFileWrittenWithOSync",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kWriteSync)},
+     kKeepsNames,
+     OpSet(OpKind::kCreate, OpKind::kWrite, OpKind::kWriteSync, OpKind::kSync),
+     "what 'write_sync /a 0 4' (step 2) promised, that /a is there; after the power cut /a is absent"},
+    {"DataAfterFdatasync",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kFdatasync)},
+     kKeepsNames,
+     kMake | OpSet(OpKind::kFsync, OpKind::kFdatasync),
+     "what 'fdatasync /a' (step 4) promised, the data of /a (4 bytes); after the power cut /a has other "
+     "bytes from byte 0 on"},
+    {"ASync",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kSync)},
+     {.contract = Contract::kAtomic},
+     kMake | OpSet(OpKind::kSync),
+     "what 'sync' (step 2) promised, /a (0 bytes); after the power cut /a is absent"},
+    {"AnOpOfASyncMount",
+     {.when = When::kAtOnce},
+     {.contract = Contract::kAtomic, .sync_mount = true},
+     kMake,
+     "what 'create /a' (step 1) promised, /a (0 bytes); after the power cut /a is absent"},
+};
+
+class LossTest : public testing::TestWithParam<Loss> {};
+
+DiskSetup setup_for(const Loss& loss, const Habits& habits) {
+  DiskSetup setup = setup_for(habits, loss.claim);
+  setup.bounds.ops = loss.ops;
+  setup.bounds.write_sizes = {1};
+  return setup;
+}
+
+TEST_P(LossTest, IsFoundAndToldByName) {
+  const auto check = make_disk_check(setup_for(GetParam(), GetParam().habits));
+  ASSERT_TRUE(check);
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = (*check)->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  EXPECT_EQ(story->findings, bit(FindingKind::kNotAllowed));
+  EXPECT_EQ(story->steps.back().expected.back(), GetParam().told);
+}
+
+// The same system, which forgets nothing.
+TEST_P(LossTest, IsNotFoundWhereNothingIsForgotten) {
+  Habits right;
+  right.when = GetParam().claim.sync_mount ? When::kThrough : When::kAsked;
+  const SearchResult result = search(setup_for(GetParam(), right), 5);
+  EXPECT_EQ(result.findings, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(ContractTwinsTest, LossTest, testing::ValuesIn(kLosses),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace sisyfs
