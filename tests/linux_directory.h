@@ -13,11 +13,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -114,6 +116,21 @@ class LinuxDirectory {
         if (::stat(path.c_str(), &s) != 0) return OpResult::of(errno);
         return {0, S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size), {}};
       }
+      case OpKind::kSetxattr: {
+        std::vector<std::byte> value(op.length);
+        fill_value(op, value);
+        return answer(::setxattr(path.c_str(), name_of(op).c_str(), value.data(), value.size(), 0));
+      }
+      case OpKind::kGetxattr:
+        return get_xattr(path, name_of(op));
+      case OpKind::kListxattr: {
+        OpResult result;
+        int error = 0;
+        for (const std::string& name : xattr_names(path, &error)) result.add_name(name);
+        return error != 0 ? OpResult::of(error) : result;
+      }
+      case OpKind::kRemovexattr:
+        return answer(::removexattr(path.c_str(), name_of(op).c_str()));
       case OpKind::kOpen:
         return open(path);
       case OpKind::kClose:
@@ -127,11 +144,19 @@ class LinuxDirectory {
   Tree walk(std::string* wrong) const {
     Tree tree;
     std::map<ino_t, NodeId> files;
+    walk_xattrs(real("/"), kRootNode, &tree);
     walk(Path("/"), kRootNode, &tree, &files, wrong);
     return tree;
   }
 
   std::string real(std::string_view path) const { return prefix_ + std::string(path); }
+
+  // Whether files here may have attributes of users.
+  bool has_xattrs() const {
+    const std::string root = real("/");
+    if (::setxattr(root.c_str(), "user.sisyfs", "", 0, 0) != 0) return false;
+    return ::removexattr(root.c_str(), "user.sisyfs") == 0;
+  }
 
  private:
   static OpResult answer(int result) { return OpResult::of(result < 0 ? errno : 0); }
@@ -164,6 +189,32 @@ class LinuxDirectory {
     const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(op.offset));
     if (count < 0) return OpResult::of(errno);
     return OpResult::read(std::span(bytes).first(static_cast<size_t>(count)));
+  }
+  static std::string name_of(const Op& op) { return std::string(op.other.text()); }
+  static OpResult get_xattr(const std::string& path, const std::string& name) {
+    std::vector<std::byte> value(Xattrs::kMaxValue);
+    const ssize_t size = ::getxattr(path.c_str(), name.c_str(), value.data(), value.size());
+    if (size < 0) return OpResult::of(errno);
+    return OpResult::read(std::span(value).first(static_cast<size_t>(size)));
+  }
+  // Those of users: a kernel may have others, for itself.
+  static std::vector<std::string> xattr_names(const std::string& path, int* error) {
+    std::vector<char> list(Xattrs::kMaxValue);
+    const ssize_t size = ::listxattr(path.c_str(), list.data(), list.size());
+    *error = size < 0 ? errno : 0;
+    std::vector<std::string> names;
+    for (ssize_t at = 0; at < size; at += static_cast<ssize_t>(std::strlen(list.data() + at)) + 1)
+      if (std::string_view(list.data() + at).starts_with("user.")) names.emplace_back(list.data() + at);
+    return names;
+  }
+  // A file system that has no attributes at all says so, and then there are none.
+  void walk_xattrs(const std::string& path, NodeId node, Tree* tree) const {
+    int error = 0;
+    for (const std::string& name : xattr_names(path, &error)) {
+      std::vector<std::byte> value(Xattrs::kMaxValue);
+      const ssize_t size = ::getxattr(path.c_str(), name.c_str(), value.data(), value.size());
+      if (size >= 0) tree->set_xattr(node, name, std::span(value).first(static_cast<size_t>(size)));
+    }
   }
   static bool is_dots(std::string_view name) { return name == "." || name == ".."; }
   static OpResult readdir(const std::string& path) {
@@ -211,6 +262,7 @@ class LinuxDirectory {
     const auto links = static_cast<uint32_t>(s.st_nlink);
     if (S_ISDIR(s.st_mode)) {
       const NodeId node = tree->make(directory, name, FileType::kDirectory);
+      walk_xattrs(real(path), node, tree);
       walk(path, node, tree, files, wrong);
       if (counts_directories_) tree->set_links(node, links);
       return;
@@ -222,6 +274,7 @@ class LinuxDirectory {
       known->second = tree->make(directory, name, S_ISLNK(s.st_mode) ? FileType::kSymlink : FileType::kFile);
       const std::string content = content_of(path, s, wrong);
       if (!content.empty()) tree->write(known->second, 0, std::as_bytes(std::span(content)));
+      if (!S_ISLNK(s.st_mode)) walk_xattrs(real(path), known->second, tree);
     }
     tree->set_links(known->second, links);
   }

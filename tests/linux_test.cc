@@ -29,6 +29,7 @@ std::vector<std::filesystem::path> places() {
 struct Plan {
   uint64_t seed = 1;
   int calls = 800;
+  bool xattrs = false;                        // also extended attributes
   bool rooted = false;                        // also "/" itself, "..", and links with absolute targets
   std::optional<verifs::Config> verifs = {};  // the model goes along; its ops only, and short files
 };
@@ -51,6 +52,9 @@ class RandomOps {
         OpKind::kRead,   OpKind::kReaddir, OpKind::kStat,   OpKind::kFsync,    OpKind::kFdatasync,
         OpKind::kOpen,   OpKind::kClose};
     OpKind kind = kKinds[pick(std::size(kKinds))];
+    static constexpr OpKind kXattrKinds[] = {OpKind::kSetxattr,  OpKind::kSetxattr,    OpKind::kGetxattr,
+                                             OpKind::kListxattr, OpKind::kRemovexattr, OpKind::kRemovexattr};
+    if (plan_.xattrs && pick(3) == 0) kind = kXattrKinds[pick(std::size(kXattrKinds))];
     // Where much is there, little can be made.
     if (paths_.size() > 12 && pick(3) == 0) kind = pick(3) == 0 ? OpKind::kRmdir : OpKind::kUnlink;
     static constexpr OpSet kMakes(OpKind::kCreate, OpKind::kMkdir, OpKind::kSymlink);
@@ -63,6 +67,8 @@ class RandomOps {
     if (op.path.text() == "/" && !plan_.rooted) op.path = Path("/a");
     if (kind == OpKind::kRename || kind == OpKind::kLink) op.other = path(3);
     if (op.kind == OpKind::kSymlink) op.other = target();
+    if (std::find(std::begin(kXattrKinds), std::end(kXattrKinds), kind) != std::end(kXattrKinds))
+      choose_xattr(op);
     if (op.kind == OpKind::kWrite || op.kind == OpKind::kTruncate || op.kind == OpKind::kRead)
       op.offset = offset();
     if (op.kind == OpKind::kWrite || op.kind == OpKind::kAppend || op.kind == OpKind::kRead)
@@ -74,6 +80,16 @@ class RandomOps {
  private:
   uint64_t pick(uint64_t n) { return random_() % n; }
   uint64_t offset() { return plan_.verifs || pick(6) != 0 ? pick(12) : 4090 + pick(4200); }
+
+  // Mostly one of few names; else one that no file can have.
+  void choose_xattr(Op& op) {
+    static constexpr std::string_view kNames[] = {"user.a", "user.b", "user.c", "user.", "other.a", "user"};
+    if (op.kind != OpKind::kListxattr)
+      op.other = Path(kNames[pick(8) != 0 ? pick(3) : pick(std::size(kNames))]);
+    if (op.kind != OpKind::kSetxattr) return;
+    op.length = static_cast<uint32_t>(pick(plan_.verifs || pick(4) != 0 ? 8 : 300));
+    op.version = static_cast<uint8_t>(pick(3));
+  }
 
   // Of ten, so many lead to what is there; two lead anywhere, the rest to a name in a directory that is
   // there.
@@ -254,6 +270,15 @@ void expect_agreement(Plan plan) {
   }
 }
 
+std::string missing_xattrs(const Met& met) {
+  for (const int error : {ENODATA, EOPNOTSUPP, EINVAL, ENOENT, ENOTDIR, ELOOP})
+    if (!met.errors.contains(error)) return "never met " + errno_text(error);
+  for (const OpKind kind : {OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr})
+    if (!met.done.contains(kind) || met.done.at(kind) < 60)
+      return fmt::format("{} hardly ever succeeded", op_name(kind));
+  return {};
+}
+
 // In a directory that is the root of a process.
 std::string agreement_as_root(Plan plan) {
   plan.rooted = true;
@@ -293,6 +318,34 @@ TEST(LinuxTest, TheRootAndLinksFromItAnswerAsInLinux) {
     if (said == kCannotEnter) GTEST_SKIP() << "no process here may have a root of its own";
     EXPECT_EQ(said, "");
   }
+}
+
+TEST(LinuxTest, ExtendedAttributesAnswerAsInLinux) {
+  int tried = 0;
+  for (const std::filesystem::path& where : places()) {
+    const TemporaryDirectory first(where);
+    ASSERT_NE(first.path(), "");
+    if (!LinuxDirectory(first.path()).has_xattrs()) continue;
+    ++tried;
+    for (Plan plan : {Plan{.xattrs = true}, Plan{.xattrs = true, .verifs = second()}}) {
+      Met met;
+      for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
+        const TemporaryDirectory place(where);
+        ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
+      }
+      EXPECT_EQ(missing_xattrs(met), "") << "in " << where;
+    }
+    verifs::Config stays = second();
+    stays.xattr_free = false;
+    Met met;
+    std::string seen;
+    for (Plan plan{.xattrs = true, .verifs = stays}; plan.seed <= kRuns && seen.empty(); ++plan.seed) {
+      const TemporaryDirectory place(where);
+      seen = Comparison(plan, place.path(), &met).run();
+    }
+    EXPECT_NE(seen, "") << "attributes of a file that is gone";
+  }
+  if (tried == 0) GTEST_SKIP() << "no file system here has attributes of users";
 }
 
 // A comparison that sees nothing would be silent about these too.

@@ -24,7 +24,7 @@ class Matcher {
     std::stable_partition(found_.begin(), found_.end(), [this](const Found& f) { return is_directory(f); });
     object_of_.assign(recovered_.node_limit(), kNoObject);
     object_of_[0] = kRootObject;
-    return links_agree() && match(0);
+    return links_agree() && xattrs_allowed("/", kRootNode, kRootObject) && match(0);
   }
 
  private:
@@ -130,10 +130,23 @@ class Matcher {
     SISYFS_ASSERT(false, "an object of the window is in one of its trees");
   }
 
+  // Attributes are kept together, as of some time, and are part of what fsync promises.
+  bool xattrs_allowed(const std::string& path, NodeId node, ObjectId object) {
+    const size_t since = std::max(history_.since(PromiseKind::kContent, object),
+                                  history_.since(PromiseKind::kEntries, object));
+    for (size_t i = since; i < history_.size(); ++i) {
+      const Tree::Node* then = object_in(history_[i], object);
+      if (then && then->xattrs == recovered_.node(node).xattrs) return true;
+    }
+    return fail("{}: came back with attributes that it never had{}", path,
+                since == 0 ? "" : " since they were promised by fsync");
+  }
+
   bool content_allowed(const Found& f, ObjectId object) {
     const Tree::Node& got = recovered_.node(f.node);
     const Tree::Node& known = newest(object);
     if (got.type != known.type) return fail("{}: came back as another type of file", f.path);
+    if (!xattrs_allowed(f.path, f.node, object)) return false;
     if (got.type == FileType::kDirectory) return true;
     if (got.type == FileType::kSymlink)
       return got.data == known.data || fail("{}: leads to another target than it was given", f.path);

@@ -20,7 +20,7 @@ class Compare {
     taken_.assign(tree.node_limit(), false);
   }
 
-  // Names, types, links, sizes and targets of symbolic links.
+  // Names, types, links, sizes, attributes and targets of symbolic links.
   bool same_shape(NodeId mine = kRootNode, NodeId theirs = kRootNode) {
     // With another name of a file both must have been met before, and as partners.
     NodeId& partner = partner_[static_cast<uint32_t>(theirs)];
@@ -33,6 +33,7 @@ class Compare {
     if (a.type != b.type || a.links != b.links) return false;
     if (a.data.size() != b.data.size() && !mutant(Mutant::kIgnoreSizes)) return false;
     if (a.type == FileType::kSymlink && !(a.data == b.data)) return false;
+    if (!(a.xattrs == b.xattrs)) return false;
     const Tree::Children ours = tree_.children(a), came = recovered_.children(b);
     auto x = ours.begin();
     auto y = came.begin();

@@ -140,6 +140,9 @@ void DiskTeller::tell_repair(const Op& op) {
   step.op = to_text(op);
   step.text = "of the damaged disk, and mount";
   tell_writes(step, rig_->log(), rig_->events_before());
+  std::vector<const Event*> events;
+  rig_->log().events(events);
+  if (!events.empty() && events.back()->kind == EventKind::kFlush) settle_others({});
   tell_recovery(step);
   story_.steps.push_back(std::move(step));
 }

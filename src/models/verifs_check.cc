@@ -30,6 +30,10 @@ std::vector<OptionSpec> option_specs(Version version) {
                                       "bytes for all files and symbolic links; 0: no limit"));
   specs.push_back(OptionSpec::integer("links", 1, 8, 2, "names of a file in the workload"));
   specs.push_back(OptionSpec::integer("symlinks", 0, kMaxInodes, 1, "symbolic links in the workload"));
+  specs.push_back(OptionSpec::flag("xattrs", false, "also extended attributes"));
+  specs.push_back(OptionSpec::flag(
+      "xattr_free", true,
+      "attributes go with their file; off (wrong): the next file with its inode number has them"));
   return specs;
 }
 
@@ -41,7 +45,9 @@ Config config_of(Version version, const Options& options) {
   c.hole_zero = options.flag("hole_zero");
   c.size_update = options.choice<SizeUpdate>("size_update");
   c.name_cache = options.choice<NameCache>("name_cache");
-  if (version == Version::kSecond) c.bytes = static_cast<unsigned>(options.integer("bytes"));
+  if (version == Version::kFirst) return c;
+  c.bytes = static_cast<unsigned>(options.integer("bytes"));
+  c.xattr_free = options.flag("xattr_free");
   return c;
 }
 
@@ -63,6 +69,10 @@ DiskSetup setup_of(Version version, const Options& options) {
     bounds.ops = bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
     bounds.max_links = count("links");
     bounds.max_symlinks = count("symlinks");
+    if (options.flag("xattrs"))
+      bounds.ops =
+          bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr);
+    bounds.xattr_sizes = {1, 5};
   }
   if (count("snapshots") != 0) bounds.ops = bounds.ops | OpSet(OpKind::kSnapshot, OpKind::kRestore);
   setup.max_system_ops = 2 * count("snapshots");

@@ -69,6 +69,18 @@ TEST(VerifsCheckTest, EachPlantedBugIsFoundAtItsDepthAndReplays) {
   }
 }
 
+TEST(VerifsCheckTest, AttributesAreCleanAndThoseThatStayAreFound) {
+  const SearchResult without = search(Version::kSecond, {}, 3);
+  const SearchResult right = search(Version::kSecond, {"xattrs=on"}, 4);
+  EXPECT_EQ(right.verdict, Verdict::kPass);
+  EXPECT_EQ(right.findings, 0u);
+  EXPECT_GT(search(Version::kSecond, {"xattrs=on"}, 3).states, without.states + 100);
+  EXPECT_EQ(search(Version::kSecond, {"xattr_free=off"}, 4).findings, 0u) << "nobody sets any";
+  EXPECT_EQ(search(Version::kSecond, {"xattrs=on", "xattr_free=off"}, 3).findings, 0u);
+  EXPECT_EQ(search(Version::kSecond, {"xattrs=on", "xattr_free=off"}, 4).findings,
+            bit(FindingKind::kWrongEffect));
+}
+
 TEST(VerifsCheckTest, AStaleCacheShowsOnlyAfterARestore) {
   const auto check = check_with(Version::kFirst, {"name_cache=stale"});
   SearchOptions options;

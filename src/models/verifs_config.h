@@ -14,10 +14,12 @@ inline constexpr unsigned kMaxInodes = 15;   // the root included
 inline constexpr unsigned kBufferSize = 64;  // bytes of a file at most
 inline constexpr unsigned kBufferStep = 4;   // buffers grow by this many bytes
 inline constexpr unsigned kNameLength = 7;
+inline constexpr unsigned kXattrs = 4;     // extended attributes, of all files together
+inline constexpr unsigned kXattrSize = 7;  // bytes of the value of one
 
 enum class Version : uint8_t {
   kFirst,   // files and directories
-  kSecond,  // and rename, links of both kinds, and a limit to all data
+  kSecond,  // and rename, links of both kinds, extended attributes, and a limit to all data
 };
 
 // When a write that reaches beyond the end of a file moves the end.
@@ -41,6 +43,7 @@ struct Config {
   bool hole_zero = true;       // off: a write beyond the end does not clear what it skips; wrong
   SizeUpdate size_update = SizeUpdate::kAlways;
   NameCache name_cache = NameCache::kFresh;
+  bool xattr_free = true;  // off: attributes stay when their file goes, and the next with its inode has them
 };
 
 }  // namespace sisyfs::verifs

@@ -117,7 +117,9 @@ void Core::remove_entry(Ino directory, std::string_view name) {
 void Core::drop(Ino directory, std::string_view name, Ino ino) {
   remove_entry(directory, name);
   Inode& dropped = node(ino);
-  if (dropped.kind == Kind::kDirectory || --dropped.links == 0) dropped = Inode();
+  if (dropped.kind != Kind::kDirectory && --dropped.links != 0) return;
+  dropped = Inode();
+  drop_xattrs(ino);
 }
 
 Ino Core::free_inode() {

@@ -57,6 +57,16 @@ class Core {
   int truncate(std::string_view path, uint64_t size);
   // The bytes live until the next call.
   int read(std::string_view path, uint64_t offset, uint64_t length, std::span<const std::byte>* out);
+  // Extended attributes, of what the path leads to. The value lives until the next call.
+  int set_xattr(std::string_view path, std::string_view name, std::span<const std::byte> bytes);
+  int get_xattr(std::string_view path, std::string_view name, std::span<const std::byte>* out);
+  int remove_xattr(std::string_view path, std::string_view name);
+  // Calls use(name, value) for each attribute of an inode, by a name without "user.".
+  template <class Use>
+  void each_xattr(Ino ino, Use use) const {
+    for (const Xattr& x : memory_.store.xattrs)
+      if (x.ino == ino) use(x.name.text(), std::span(x.value).first(x.size));
+  }
   // What a path leads to; the last symbolic link is followed.
   int find(std::string_view path, Ino* out);
 
@@ -91,6 +101,10 @@ class Core {
   // Takes one name away, and what it named with its last one.
   void drop(Ino directory, std::string_view name, Ino ino);
   Ino free_inode();
+
+  int find_for_xattr(std::string_view path, std::string_view name, Ino* ino);
+  Xattr* xattr(Ino ino, std::string_view name);  // null if there is none
+  void drop_xattrs(Ino ino);
 
   // Buffers. False, and nothing happens, if there are not so many bytes.
   bool resize_buffer(Inode& inode, unsigned size);

@@ -60,9 +60,18 @@ struct Inode {
   std::array<std::byte, kBufferSize> buffer{};
 };
 
+// An extended attribute, without the "user." of its name. A free slot has no inode.
+struct Xattr {
+  Ino ino = kNoIno;
+  uint8_t size = 0;
+  Name name;
+  std::array<std::byte, kXattrSize> value{};  // zeros behind it
+};
+
 // What the file system itself holds; CHECKPOINT copies this and RESTORE brings it back.
 struct Store {
   std::array<Inode, kMaxInodes> inodes{};
+  std::array<Xattr, kXattrs> xattrs{};  // by inode and name, the free ones last
 
   Inode& at(Ino ino) { return inodes[ino - 1u]; }
   const Inode& at(Ino ino) const { return inodes[ino - 1u]; }

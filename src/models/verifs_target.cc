@@ -12,7 +12,9 @@ namespace {
 constexpr OpSet kOpsOfFirst = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir,
                                     OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead,
                                     OpKind::kReaddir, OpKind::kStat, OpKind::kSnapshot, OpKind::kRestore);
-constexpr OpSet kOpsOfSecond = kOpsOfFirst | OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink);
+constexpr OpSet kOpsOfSecond =
+    kOpsOfFirst | OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
+                        OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr);
 
 class VerifsTarget : public Target {
  public:
@@ -59,6 +61,12 @@ class VerifsTarget : public Target {
         return write(op, op.offset);
       case OpKind::kRead:
         return read(op);
+      case OpKind::kSetxattr:
+        return set_xattr(op);
+      case OpKind::kGetxattr:
+        return get_xattr(op);
+      case OpKind::kRemovexattr:
+        return OpResult::of(core_.remove_xattr(op.path, op.other));
       default:
         return on_found(op);
     }
@@ -70,7 +78,7 @@ class VerifsTarget : public Target {
     out.where = Path("/");
     out.error = walk_directory(kRootIno, kRootNode, out);
     for (Ino ino = kRootIno; ino < nodes_.size() && out.error == 0; ++ino)
-      if (nodes_[ino] != kNoNode) claim_links(ino, nodes_[ino], out.tree);
+      if (nodes_[ino] != kNoNode) claim(ino, nodes_[ino], out.tree);
     return out;
   }
 
@@ -109,6 +117,24 @@ class VerifsTarget : public Target {
     return OpResult::read(bytes);
   }
 
+  OpResult set_xattr(const Op& op) {
+    // As for writes: what is too long is not made.
+    static constexpr std::array<std::byte, kXattrSize + 1> kTooLong{};
+    std::array<std::byte, kXattrSize> bytes;
+    std::span<const std::byte> value = kTooLong;
+    if (op.length <= kXattrSize) {
+      fill_value(op, std::span(bytes).first(op.length));
+      value = std::span(bytes).first(op.length);
+    }
+    return OpResult::of(core_.set_xattr(op.path, op.other, value));
+  }
+
+  OpResult get_xattr(const Op& op) {
+    std::span<const std::byte> value;
+    if (const int error = core_.get_xattr(op.path, op.other, &value)) return OpResult::of(error);
+    return OpResult::read(value);
+  }
+
   // What first asks what the path leads to.
   OpResult on_found(const Op& op) {
     Ino ino = kNoIno;
@@ -117,9 +143,13 @@ class VerifsTarget : public Target {
     const bool directory = inode.kind == Kind::kDirectory;
     if (op.kind == OpKind::kAppend) return write(op, directory ? 0 : inode.size);
     if (op.kind == OpKind::kStat) return {0, directory ? 0u : inode.size, {}};
+    OpResult result;
+    if (op.kind == OpKind::kListxattr) {
+      core_.each_xattr(ino, [&](std::string_view name, auto) { result.add_name(full_name(name)); });
+      return result;
+    }
     if (op.kind != OpKind::kReaddir) return OpResult::of(ENOSYS);
     if (!directory) return OpResult::of(ENOTDIR);
-    OpResult result;
     for (unsigned i = 0; i < core_.entry_count(ino); ++i) result.add_name(core_.entry(ino, i).name.text());
     return result;
   }
@@ -162,14 +192,27 @@ class VerifsTarget : public Target {
     return 0;
   }
 
-  void claim_links(Ino ino, NodeId node, Tree& tree) const {
+  // What the system says of an inode beside its content.
+  void claim(Ino ino, NodeId node, Tree& tree) {
     const unsigned links = core_.inode(ino).links;
     if (links != tree.node(node).links) tree.set_links(node, links);
+    core_.each_xattr(ino, [&](std::string_view name, std::span<const std::byte> value) {
+      tree.set_xattr(node, full_name(name), value);
+    });
+  }
+
+  // Lives until the next call.
+  std::string_view full_name(std::string_view name) {
+    static constexpr std::string_view kSpace = "user.";
+    kSpace.copy(name_.data(), kSpace.size());
+    name.copy(name_.data() + kSpace.size(), name.size());
+    return {name_.data(), kSpace.size() + name.size()};
   }
 
   Core core_;
   Traits traits_;
   std::array<NodeId, kMaxInodes + 1> nodes_{};  // of the tree that a walk makes, by inode
+  std::array<char, 5 + kNameLength> name_{};    // of an attribute
 };
 
 }  // namespace

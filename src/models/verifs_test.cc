@@ -47,7 +47,9 @@ class Verifs {
 TEST(VerifsTest, TheFirstVersionHasNoLinksAndNoRename) {
   const auto one = make_target(Config{}), two = make_target(second());
   EXPECT_FALSE(one->traits().has_disk());
-  EXPECT_EQ(two->traits().ops - one->traits().ops, OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink));
+  EXPECT_EQ(two->traits().ops - one->traits().ops,
+            OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr, OpKind::kGetxattr,
+                  OpKind::kListxattr, OpKind::kRemovexattr));
   EXPECT_EQ(one->traits().ops - two->traits().ops, OpSet());
 }
 
@@ -94,6 +96,33 @@ TEST(VerifsTest, BytesRunOutAndComeBack) {
   EXPECT_EQ(fs("append /a 3"), 0) << "the buffer has room";
   EXPECT_EQ(fs("truncate /a 4"), 0);
   EXPECT_EQ(fs("append /b 1"), 0);
+}
+
+TEST(VerifsTest, AttributesRunOutAndComeBack) {
+  Verifs fs(second());
+  EXPECT_EQ(fs("create /a"), 0);
+  EXPECT_EQ(fs("create /b"), 0);
+  EXPECT_EQ(fs("setxattr /a user.a 8"), ENOSPC) << "a value has seven bytes";
+  EXPECT_EQ(fs("setxattr /a user.abcdefgh 1"), ENOSPC) << "and so has a name";
+  EXPECT_EQ(fs("setxattr /a other.a 1"), EOPNOTSUPP);
+  EXPECT_EQ(fs("setxattr /a user. 1"), EINVAL);
+  for (unsigned i = 0; i < kXattrs; ++i)
+    ASSERT_EQ(fs(("setxattr /a user." + std::string(1, static_cast<char>('a' + i)) + " 7").c_str()), 0);
+  const Tree full = fs.tree();
+  EXPECT_EQ(fs("setxattr /b user.a 1"), ENOSPC);
+  EXPECT_EQ(fs("setxattr / user.a 1"), ENOSPC);
+  EXPECT_EQ(fs.tree(), full);
+  EXPECT_EQ(fs("setxattr /a user.b 0"), 0) << "another value needs no room";
+  EXPECT_EQ(fs("removexattr /a user.c"), 0);
+  EXPECT_EQ(fs("setxattr / user.c 2"), 0);
+  EXPECT_EQ(fs("setxattr /b user.c 2"), ENOSPC);
+  EXPECT_EQ(fs("link /a /c"), 0);
+  EXPECT_EQ(fs("unlink /a"), 0);
+  EXPECT_EQ(fs("getxattr /c user.a"), 0) << "it has another name";
+  EXPECT_EQ(fs("unlink /c"), 0);
+  EXPECT_EQ(fs("setxattr /b user.c 2"), 0);
+  EXPECT_EQ(fs("create /a"), 0);
+  EXPECT_EQ(fs("getxattr /a user.a"), ENODATA);
 }
 
 TEST(VerifsTest, RestoreBringsBackWhatTheSnapshotFoundOnce) {
@@ -165,6 +194,11 @@ TEST(VerifsTest, HowASystemCameAboutDoesNotMatter) {
   EXPECT_EQ(digest_after({"create /a", "link /a /c", "link /a /b"}),
             digest_after({"create /a", "link /a /b", "link /a /c"}));
   EXPECT_EQ(digest_after({"snapshot", "create /a", "restore"}), digest_after({}));
+  EXPECT_EQ(digest_after({"setxattr / user.b 5", "setxattr / user.a 1", "setxattr / user.b 1"}),
+            digest_after({"setxattr / user.a 1", "setxattr / user.b 1"}));
+  EXPECT_EQ(digest_after({"setxattr / user.b 5", "removexattr / user.b", "snapshot", "setxattr / user.c 1",
+                          "restore"}),
+            digest_after({}));
   EXPECT_NE(digest_after({"snapshot"}), digest_after({})) << "it can be restored";
 }
 
@@ -180,6 +214,8 @@ TEST(VerifsTest, RandomOpsAgreeWithTheReference) {
   bounds.write_offsets = {0, 2, 6};
   bounds.truncate_sizes = {0, 3, 5};
   bounds.max_file_size = 12;
+  bounds.xattr_sizes = {0, 1, 7};
+  bounds.xattr_names = {"user.a", "user.b", "user.c"};
   bounds.impossible = true;
   Workload workload = *Workload::make(bounds);
   int full = 0, restored = 0;

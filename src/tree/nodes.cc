@@ -36,7 +36,10 @@ Digest term(const Tree::Node& node) {
   static_assert(std::has_unique_object_representations_v<Content>);
   const Content content{node.places, node.data.digest(), node.data.size(), node.links,
                         static_cast<uint32_t>(node.type)};
-  return digest_of(&content, sizeof content);
+  const Digest plain = digest_of(&content, sizeof content);
+  if (node.xattrs.empty()) return plain;
+  const Digest both[] = {plain, node.xattrs.digest()};
+  return digest_of(both, sizeof both);
 }
 
 // What a child with this shape adds to the sum of its directory. Mixed, so that the sum of many is as good
@@ -50,8 +53,8 @@ Digest as_child(const Digest& shape) { return digest_at(0x63, shape); }
 // sums only if a difference of mixed 128-bit codes happens to vanish, which is the collision that every
 // fingerprint has. Unlike a sorted string a sum can be corrected for one child.
 Digest Tree::shape_of(const Node& node) {
-  const uint64_t kind =
-      uint64_t{node.links} << 8 | static_cast<uint64_t>(node.type) << 1 | (node.open ? 1 : 0);
+  const uint64_t kind = uint64_t{node.xattrs.size()} << 40 | uint64_t{node.links} << 8 |
+                        static_cast<uint64_t>(node.type) << 1 | (node.open ? 1 : 0);
   switch (node.type) {
     case FileType::kDirectory:
       return digest_at(kind, node.below);
@@ -299,6 +302,14 @@ void Tree::resize(NodeId id, uint64_t size) {
 
 void Tree::set_links(NodeId id, uint32_t links) {
   edit(own(), id, [&](Node& n) { n.links = links; });
+}
+
+void Tree::set_xattr(NodeId id, std::string_view name, std::span<const std::byte> bytes) {
+  edit(own(), id, [&](Node& n) { n.xattrs.set(name, bytes); });
+}
+
+void Tree::drop_xattr(NodeId id, std::string_view name) {
+  edit(own(), id, [&](Node& n) { n.xattrs.remove(name); });
 }
 
 void Tree::set_open(NodeId id, bool open) {

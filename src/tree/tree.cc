@@ -176,6 +176,52 @@ int Tree::readdir(std::string_view path, Children* out) const {
   return 0;
 }
 
+// Linux looks at the length of the name, then for the file, and then at the rest of the name.
+int Tree::find_for_xattr(std::string_view path, std::string_view name, NodeId* id) const {
+  static constexpr std::string_view kSpace = "user.";
+  if (name.empty() || name.size() > Name::kMaxSize) return ERANGE;
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  if (!name.starts_with(kSpace)) return EOPNOTSUPP;
+  if (name.size() == kSpace.size()) return EINVAL;
+  *id = at.node();
+  return 0;
+}
+
+int Tree::setxattr(std::string_view path, std::string_view name, std::span<const std::byte> bytes) {
+  NodeId id = kNoNode;
+  if (!name.empty() && name.size() <= Name::kMaxSize && bytes.size() > Xattrs::kMaxValue) return E2BIG;
+  if (const int error = find_for_xattr(path, name, &id)) return error;
+  set_xattr(id, name, bytes);
+  return 0;
+}
+
+int Tree::removexattr(std::string_view path, std::string_view name) {
+  NodeId id = kNoNode;
+  if (const int error = find_for_xattr(path, name, &id)) return error;
+  if (node(id).xattrs.find(name) == nullptr) return ENODATA;
+  drop_xattr(id, name);
+  return 0;
+}
+
+int Tree::getxattr(std::string_view path, std::string_view name, const FileData** value) const {
+  NodeId id = kNoNode;
+  if (const int error = find_for_xattr(path, name, &id)) return error;
+  const FileData* found = node(id).xattrs.find(name);
+  if (found == nullptr) return ENODATA;
+  *value = found;
+  return 0;
+}
+
+int Tree::listxattr(std::string_view path, const Xattrs** all) const {
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  *all = &node(at.node()).xattrs;
+  return 0;
+}
+
 int Tree::set_links(std::string_view path, uint32_t links) {
   const Lookup at(*this, path, Lookup::kKeep);
   if (at.error()) return at.error();

@@ -1,9 +1,10 @@
 // Tree: the reference model of a POSIX name space with its data.
 //
 // A tree says what a file system should hold: directories, files with their bytes, hard links, symbolic
-// links. Calls answer as Linux does: 0, or the errno that Linux gives; a call that fails changes nothing.
-// Copying a tree costs one reference count; the first change after it copies one flat block of pooled
-// memory. The digest is kept up to date with each change, so that comparing two trees is comparing 16 bytes.
+// links, extended attributes. Calls answer as Linux does: 0, or the errno that Linux gives; a call that fails
+// changes nothing. Copying a tree costs one reference count; the first change after it copies one flat block
+// of pooled memory. The digest is kept up to date with each change, so that comparing two trees is comparing
+// 16 bytes.
 //
 //   Tree before = tree;
 //   int error = tree.rename("/a", "/d/b");   // 0, ENOENT, EISDIR, ...
@@ -14,8 +15,8 @@
 //
 // Paths are absolute: "/" or "/d/b", with no empty, "." or ".." component and no slash at the end.
 // Targets of symbolic links are any text; absolute ones start at the tree's root. Permissions and times are
-// not modelled. A file has at most one open handle, and one that is open keeps its last name: files
-// without a name are not modelled.
+// not modelled, and of extended attributes only those whose names start with "user.". A file has at most one
+// open handle, and one that is open keeps its last name: files without a name are not modelled.
 //
 // A copy belongs to one thread; different copies may be used in different threads.
 #pragma once
@@ -30,6 +31,7 @@
 #include "disk/ref.h"
 #include "tree/file_data.h"
 #include "tree/name.h"
+#include "tree/xattrs.h"
 
 namespace sisyfs {
 
@@ -75,6 +77,7 @@ class Tree {
     NodeId parent = kNoNode;  // of a directory
     Digest places;            // the sum over its paths, each a digest
     FileData data;            // of a file; of a symbolic link: its target
+    Xattrs xattrs;            // of a file or directory
 
    private:
     friend class Tree;
@@ -115,7 +118,8 @@ class Tree {
   // A root directory with nothing in it.
   Tree();
 
-  // Covers names, types, which names are the same file, link counts, sizes and data; not what is open.
+  // Covers names, types, which names are the same file, link counts, sizes, data and attributes; not what is
+  // open.
   // Does not depend on how the tree came to be.
   const Digest& digest() const { return body_->digest; }
   friend bool operator==(const Tree& a, const Tree& b) {
@@ -127,7 +131,8 @@ class Tree {
   uint32_t open_count() const { return body_->open_count; }
   // Equal for trees that differ only in names and in order. A file counts with its size, link count and
   // handle, a symbolic link with its link count, a directory with its link count and the multiset of what
-  // is in it. Which names of different directories are one file is not told, only how many it has.
+  // is in it, and each with the number of its attributes. Which names of different directories are one file
+  // is not told, only how many it has.
   Digest shape() const { return shape_of(node(kRootNode)); }
 
   // Each returns 0 or an errno. `path` names what is made or changed.
@@ -149,6 +154,10 @@ class Tree {
   // Takes away all handles, as a power cut does.
   void close_all();
 
+  // Extended attributes. The last symbolic link is followed, so that only files and directories have any.
+  [[nodiscard]] int setxattr(std::string_view path, std::string_view name, std::span<const std::byte> bytes);
+  [[nodiscard]] int removexattr(std::string_view path, std::string_view name);
+
   // Where a call gives something beside the errno, it goes to the last argument, and only on success.
   [[nodiscard]] int read(std::string_view path, uint64_t offset, std::span<std::byte> out,
                          size_t* count) const;
@@ -156,6 +165,10 @@ class Tree {
   [[nodiscard]] int lstat(std::string_view path, Stat* out) const;
   [[nodiscard]] int readlink(std::string_view path, std::string* target) const;
   [[nodiscard]] int readdir(std::string_view path, Children* children) const;
+
+  // What these give lives until the tree changes.
+  [[nodiscard]] int getxattr(std::string_view path, std::string_view name, const FileData** value) const;
+  [[nodiscard]] int listxattr(std::string_view path, const Xattrs** all) const;
 
   // For a walk that reads a tree back from a system: that system claims this link count. Follows no
   // symbolic link.
@@ -181,6 +194,7 @@ class Tree {
   void write(NodeId id, uint64_t offset, std::span<const std::byte> bytes);
   void resize(NodeId id, uint64_t size);
   void set_links(NodeId id, uint32_t links);
+  void set_xattr(NodeId id, std::string_view name, std::span<const std::byte> bytes);
 
   // A number that no other node of this tree, or of those it was copied and changed from, has had. The
   // root has 0. Two trees that were copied from one go on with the same numbers for different nodes.
@@ -227,6 +241,8 @@ class Tree {
   // The body, after a copy if others share it, with room for `more` nodes and entries.
   Body& own(uint32_t more = 0);
   int add(std::string_view path, FileType type, std::string_view data);
+  void drop_xattr(NodeId id, std::string_view name);
+  int find_for_xattr(std::string_view path, std::string_view name, NodeId* id) const;
   int set_open(std::string_view path, bool open);
   void set_open(NodeId id, bool open);
   static uint32_t find(const Body& body, NodeId directory, std::string_view name);

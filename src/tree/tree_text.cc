@@ -52,6 +52,19 @@ std::string content_difference(const std::string& what, const FileData& got, con
                      static_cast<unsigned>(b));
 }
 
+// Of two sets of attributes that differ.
+std::string xattr_difference(const std::string& what, const Xattrs& got, const Xattrs& expected) {
+  const auto name = [&](const Xattrs::Cell* at) {
+    return fmt::format("{}: attribute {}", what, at->name.text());
+  };
+  const Xattrs::Cell *g = got.first(), *e = expected.first();
+  while (g != nullptr && e != nullptr && g->name.text() == e->name.text() && g->value == e->value)
+    g = g->after(), e = e->after();
+  if (e == nullptr || (g != nullptr && g->name.text() < e->name.text())) return name(g) + ": not expected";
+  if (g == nullptr || e->name.text() < g->name.text()) return name(e) + ": missing";
+  return content_difference(name(g), g->value, e->value);
+}
+
 // The difference between two nodes that have the same path, link counts aside; empty if there is none.
 std::string node_difference(const std::string& path, const Tree& got_tree, const Place& got_place,
                             const Tree& expected_tree, const Place& expected_place) {
@@ -64,6 +77,7 @@ std::string node_difference(const std::string& path, const Tree& got_tree, const
     return fmt::format("{}: leads to '{}', expected '{}'", what, got.data.text(), expected.data.text());
   }
   if (!(got.data == expected.data)) return content_difference(what, got.data, expected.data);
+  if (!(got.xattrs == expected.xattrs)) return xattr_difference(what, got.xattrs, expected.xattrs);
   if (got_place.first != expected_place.first) {
     if (got_place.first == path)
       return fmt::format("{}: a file of its own, expected {}", what, expected_place.first);
@@ -121,6 +135,9 @@ std::string listing(const Tree& tree) {
     }
     if (node.type != FileType::kDirectory && node.links != node.names)
       line += fmt::format(", {} links", node.links);
+    for (const Xattrs::Cell* at = node.xattrs.first(); at != nullptr && place.first == path; at = at->after())
+      line +=
+          fmt::format("; {} {} byte{}", at->name.text(), at->value.size(), at->value.size() == 1 ? "" : "s");
     out += line + "\n";
   }
   return out;

@@ -66,6 +66,14 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
   each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });
   for (OpKind kind : {OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
   if (bounds_.handles) plain(OpKind::kOpen);
+  for (const std::string& name : bounds_.xattr_names) {
+    for (OpKind kind : {OpKind::kGetxattr, OpKind::kRemovexattr})
+      each_path(kind, [&](const Path& path) { return Op::of(kind, path, Path(name)); });
+  }
+  if (bounds_.xattr_names.empty()) return;
+  each_path(OpKind::kSetxattr,
+            [&](const Path& path) { return Op::setxattr(path, bounds_.xattr_names.front(), 1); });
+  plain(OpKind::kListxattr);
 }
 
 }  // namespace sisyfs

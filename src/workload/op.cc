@@ -55,6 +55,29 @@ OpResult readdir(const Op& op, const Tree& tree) {
   return result;
 }
 
+OpResult setxattr(const Op& op, Tree& tree) {
+  Buffer buffer(op.length);
+  fill_value(op, buffer.span());
+  return OpResult::of(tree.setxattr(op.path, op.other, buffer.span()));
+}
+
+OpResult getxattr(const Op& op, const Tree& tree) {
+  const FileData* value = nullptr;
+  if (const int error = tree.getxattr(op.path, op.other, &value)) return OpResult::of(error);
+  Buffer buffer(value->size());
+  value->read(0, buffer.span());
+  return OpResult::read(buffer.span());
+}
+
+OpResult listxattr(const Op& op, const Tree& tree) {
+  const Xattrs* all = nullptr;
+  if (const int error = tree.listxattr(op.path, &all)) return OpResult::of(error);
+  OpResult result;
+  for (const Xattrs::Cell* at = all->first(); at != nullptr; at = at->after())
+    result.add_name(at->name.text());
+  return result;
+}
+
 OpResult stat(const Op& op, const Tree& tree, bool size) {
   Stat stat;
   if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
@@ -81,6 +104,13 @@ void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
       std::memcpy(out.data() + i, bytes, count);
     i += count;
   }
+}
+
+void fill_value(const Op& op, std::span<std::byte> out) {
+  const std::string_view path = op.path;
+  Op named = op;
+  named.path = op.other;
+  fill_data(named, XXH3_64bits(path.data(), path.size()) & 0xFFFFFFF8u, out);
 }
 
 OpResult apply(const Op& op, Tree& tree) {
@@ -126,6 +156,14 @@ OpResult apply(const Op& op, Tree& tree) {
       return OpResult::of(tree.open(op.path));
     case OpKind::kClose:
       return OpResult::of(tree.close(op.path));
+    case OpKind::kSetxattr:
+      return setxattr(op, tree);
+    case OpKind::kGetxattr:
+      return getxattr(op, tree);
+    case OpKind::kListxattr:
+      return listxattr(op, tree);
+    case OpKind::kRemovexattr:
+      return OpResult::of(tree.removexattr(op.path, op.other));
   }
   return OpResult::of(ENOSYS);
 }

@@ -22,31 +22,35 @@
 namespace sisyfs {
 
 enum class OpKind : uint8_t {
-  kCreate,     // PATH: open with O_CREAT | O_EXCL, and close
-  kMkdir,      // PATH
-  kUnlink,     // PATH
-  kRmdir,      // PATH
-  kRename,     // PATH OTHER
-  kLink,       // PATH OTHER: a second name for the file PATH
-  kSymlink,    // OTHER PATH: a symbolic link PATH to OTHER
-  kWrite,      // PATH OFFSET LENGTH [vVERSION]
-  kAppend,     // PATH LENGTH [vVERSION]: write at the end
-  kTruncate,   // PATH SIZE
-  kRead,       // PATH OFFSET LENGTH
-  kReaddir,    // PATH
-  kStat,       // PATH
-  kFsync,      // PATH
-  kFdatasync,  // PATH
-  kSync,       //
-  kRemount,    // unmount and mount
-  kOpen,       // PATH: a handle to read and write, which later ops on the file use
-  kClose,      // PATH: of that handle
-  kSnapshot,   // the system keeps what it holds now
-  kRestore,    // it holds what it kept last, and keeps it no longer
-  kFsck,       // of a system that is not mounted: check, repair and mount
-  kWriteSync,  // PATH OFFSET LENGTH [vVERSION]: write to a file that was opened with O_SYNC
+  kCreate,       // PATH: open with O_CREAT | O_EXCL, and close
+  kMkdir,        // PATH
+  kUnlink,       // PATH
+  kRmdir,        // PATH
+  kRename,       // PATH OTHER
+  kLink,         // PATH OTHER: a second name for the file PATH
+  kSymlink,      // OTHER PATH: a symbolic link PATH to OTHER
+  kWrite,        // PATH OFFSET LENGTH [vVERSION]
+  kAppend,       // PATH LENGTH [vVERSION]: write at the end
+  kTruncate,     // PATH SIZE
+  kRead,         // PATH OFFSET LENGTH
+  kReaddir,      // PATH
+  kStat,         // PATH
+  kFsync,        // PATH
+  kFdatasync,    // PATH
+  kSync,         //
+  kRemount,      // unmount and mount
+  kOpen,         // PATH: a handle to read and write, which later ops on the file use
+  kClose,        // PATH: of that handle
+  kSnapshot,     // the system keeps what it holds now
+  kRestore,      // it holds what it kept last, and keeps it no longer
+  kFsck,         // of a system that is not mounted: check, repair and mount
+  kWriteSync,    // PATH OFFSET LENGTH [vVERSION]: write to a file that was opened with O_SYNC
+  kSetxattr,     // PATH NAME LENGTH [vVERSION]: an extended attribute
+  kGetxattr,     // PATH NAME
+  kListxattr,    // PATH
+  kRemovexattr,  // PATH NAME
 };
-inline constexpr size_t kOpKinds = 23;
+inline constexpr size_t kOpKinds = 27;
 
 // "create", "mkdir", ...
 const char* op_name(OpKind kind);
@@ -80,7 +84,7 @@ struct Op {
   uint32_t length = 0;  // in bytes
   uint64_t offset = 0;  // in bytes; of truncate: the new size
   Path path;
-  Path other;
+  Path other;  // a second path, the target of a link, or the name of an attribute
 
   static Op of(OpKind kind, const Path& path = {}, const Path& other = {}) {
     return {kind, 0, 0, 0, path, other};
@@ -90,6 +94,9 @@ struct Op {
   }
   static Op write_sync(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
     return {OpKind::kWriteSync, version, length, offset, path, {}};
+  }
+  static Op setxattr(const Path& path, std::string_view name, uint32_t length, uint8_t version = 0) {
+    return {OpKind::kSetxattr, version, length, 0, path, Path(name)};
   }
   static Op append(const Path& path, uint32_t length, uint8_t version = 0) {
     return {OpKind::kAppend, version, length, 0, path, {}};
@@ -106,13 +113,15 @@ static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 // What a call answered.
 struct OpResult {
   int error = 0;       // 0 or an errno; with an errno the rest is zero
-  uint64_t value = 0;  // write, write_sync, append, read: bytes; readdir: entries; stat: size; otherwise 0
-  Digest data;         // read: of the bytes; readdir: of the names, in any order; otherwise zero
+  uint64_t value = 0;  // write, write_sync, append, read, getxattr: bytes; stat: size;
+                       // readdir, listxattr: how many; otherwise 0
+  Digest data;         // read, getxattr: of the bytes; readdir, listxattr: of the names, in any order;
+                       // otherwise zero
 
   // No more than an errno, or success where that is 0.
   static OpResult of(int error) { return {error, 0, {}}; }
   static OpResult read(std::span<const std::byte> bytes) { return {0, bytes.size(), digest_of(bytes)}; }
-  // Adds one name of a directory.
+  // Adds one name of a directory, or of an attribute.
   void add_name(std::string_view name) { ++value, data += digest_of(name.data(), name.size()); }
 
   friend bool operator==(const OpResult&, const OpResult&) = default;
@@ -123,6 +132,9 @@ struct OpResult {
 // kVersions differ in every byte.
 inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
+
+// The value that setxattr gives an attribute, which depends on its name too. The same holds for it.
+void fill_value(const Op& op, std::span<std::byte> out);
 
 // Performs the op on the reference model. One that fails changes nothing. sync always
 // succeeds, remount, fsck, snapshot and restore unless a file is open; fsync and fdatasync change nothing and

@@ -17,14 +17,35 @@ std::string error_of(std::string_view line) {
 
 TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
   const char* const kLines[] = {
-      "create /a",       "mkdir /d",       "unlink /d/a",
-      "rmdir /d",        "rename /a /d/b", "link /a /b",
-      "symlink ../a /d", "write /a 0 1",   "write /a 4096 512 v3",
-      "append /a 1",     "append /a 2 v1", "truncate /a 7",
-      "read /a 0 4096",  "readdir /",      "stat /a",
-      "fsync /",         "fdatasync /a",   "sync",
-      "remount",         "open /a",        "close /d/a",
-      "snapshot",        "restore",
+      "create /a",
+      "mkdir /d",
+      "unlink /d/a",
+      "rmdir /d",
+      "rename /a /d/b",
+      "link /a /b",
+      "symlink ../a /d",
+      "write /a 0 1",
+      "write /a 4096 512 v3",
+      "append /a 1",
+      "append /a 2 v1",
+      "truncate /a 7",
+      "read /a 0 4096",
+      "readdir /",
+      "stat /a",
+      "fsync /",
+      "fdatasync /a",
+      "sync",
+      "remount",
+      "open /a",
+      "close /d/a",
+      "snapshot",
+      "restore",
+      "fsck",
+      "write_sync /a 0 1",
+      "setxattr /a user.a 3 v1",
+      "getxattr / user.a",
+      "listxattr /a",
+      "removexattr /a user.a",
   };
   OpSet seen;
   for (const char* line : kLines) {
@@ -41,6 +62,8 @@ TEST(OpTextTest, FieldsGoWhereTheyBelong) {
   EXPECT_EQ(*parse_op("symlink x /l"), Op::of(OpKind::kSymlink, Path("/l"), Path("x")));
   EXPECT_EQ(*parse_op("write /a 5 7 v2"), Op::write(Path("/a"), 5, 7, 2));
   EXPECT_EQ(*parse_op("truncate /a 9"), Op::truncate(Path("/a"), 9));
+  EXPECT_EQ(*parse_op("write_sync /a 5 7 v2"), Op::write_sync(Path("/a"), 5, 7, 2));
+  EXPECT_EQ(*parse_op("setxattr /a user.b 3 v1"), Op::setxattr(Path("/a"), "user.b", 3, 1));
 }
 
 TEST(OpTextTest, ErrorsSayWhatIsWrongAndWhere) {
@@ -49,6 +72,7 @@ TEST(OpTextTest, ErrorsSayWhatIsWrongAndWhere) {
   EXPECT_EQ(error_of("rename /a"), "'rename' wants a second path in column 10");
   EXPECT_EQ(error_of("create"), "'create' wants a path in column 7");
   EXPECT_EQ(error_of("write /a 1"), "'write' wants a length in column 11");
+  EXPECT_EQ(error_of("getxattr /a"), "'getxattr' wants an attribute such as user.a in column 12");
   EXPECT_EQ(error_of("truncate /a"), "'truncate' wants a size in column 12");
   EXPECT_EQ(error_of("create a"), "'a' in column 8 is not an absolute path");
   EXPECT_EQ(error_of("create /a/"), "'/a/' in column 8 has an empty, '.' or '..' component");

@@ -11,7 +11,7 @@ namespace sisyfs {
 namespace {
 
 // What follows the name of each op.
-enum class Part : uint8_t { kNone, kPath, kOtherPath, kTarget, kOffset, kLength, kVersion };
+enum class Part : uint8_t { kNone, kPath, kOtherPath, kTarget, kAttribute, kOffset, kLength, kVersion };
 
 struct Form {
   const char* name;
@@ -19,8 +19,8 @@ struct Form {
 };
 
 constexpr Part kNone = Part::kNone, kPath = Part::kPath, kOtherPath = Part::kOtherPath,
-               kTarget = Part::kTarget, kOffset = Part::kOffset, kLength = Part::kLength,
-               kVersion = Part::kVersion;
+               kTarget = Part::kTarget, kAttribute = Part::kAttribute, kOffset = Part::kOffset,
+               kLength = Part::kLength, kVersion = Part::kVersion;
 
 constexpr std::array<Form, kOpKinds> kForms{{
     {"create", {kPath}},
@@ -46,6 +46,10 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"restore", {}},
     {"fsck", {}},
     {"write_sync", {kPath, kOffset, kLength, kVersion}},
+    {"setxattr", {kPath, kAttribute, kLength, kVersion}},
+    {"getxattr", {kPath, kAttribute}},
+    {"listxattr", {kPath}},
+    {"removexattr", {kPath, kAttribute}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }
@@ -75,6 +79,8 @@ const char* part_name(const Form& form, Part part) {
       return "a second path";
     case kTarget:
       return "a link target";
+    case kAttribute:
+      return "an attribute such as user.a";
     case kOffset:
       return form.parts[2] == kNone ? "a size" : "an offset";
     case kLength:
@@ -116,6 +122,7 @@ std::string parse_part(Part part, std::string_view word, Op* op) {
     case kOtherPath:
       return parse_path(word, true, &op->other);
     case kTarget:
+    case kAttribute:
       return parse_path(word, false, &op->other);
     case kOffset:
       return parse_number(word, FileData::kMaxSize, &op->offset);
@@ -143,6 +150,7 @@ std::string to_text(const Op& op) {
         break;
       case kOtherPath:
       case kTarget:
+      case kAttribute:
         fmt::format_to(std::back_inserter(out), " {}", op.other.text());
         break;
       case kOffset:

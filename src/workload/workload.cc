@@ -45,10 +45,16 @@ Result<Workload> Workload::make(Bounds bounds) {
     return bad_input("handles need the ops open and close");
   if (bounds.max_file_size > FileData::kMaxSize)
     return bad_input("the largest file is larger than a file can be");
-  for (const Status& pool : {check_pool("names", bounds.names), check_pool("write sizes", bounds.write_sizes),
-                             check_pool("write offsets", bounds.write_offsets),
-                             check_pool("truncate sizes", bounds.truncate_sizes)}) {
+  for (const Status& pool :
+       {check_pool("names", bounds.names), check_pool("write sizes", bounds.write_sizes),
+        check_pool("write offsets", bounds.write_offsets),
+        check_pool("truncate sizes", bounds.truncate_sizes), check_pool("attributes", bounds.xattr_names),
+        check_pool("sizes of attributes", bounds.xattr_sizes)}) {
     if (!pool) return pool.error();
+  }
+  for (const std::string& name : bounds.xattr_names) {
+    if (!name.starts_with("user.") || name.size() > Path::kCapacity || !Path::holds(name))
+      return bad_input(fmt::format("'{}' cannot be an attribute; their names start with 'user.'", name));
   }
   for (uint32_t size : bounds.write_sizes) {
     if (size == 0) return bad_input("a write of 0 bytes does nothing; sizes start at 1");
@@ -70,6 +76,7 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_looks(tree, out);
   add_syncs(tree, out);
   add_handles(tree, out);
+  add_xattrs(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 

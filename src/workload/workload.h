@@ -39,10 +39,12 @@ struct Bounds {
   std::vector<std::string> names = {"a", "b", "c", "d"};
   // Instead of the first free name, each free name: for systems whose names are not interchangeable.
   bool fixed_names = false;
-  std::vector<uint32_t> write_sizes = {1};     // in bytes, of write and append
-  std::vector<uint64_t> write_offsets = {0};   // in bytes
-  std::vector<uint64_t> truncate_sizes = {0};  // in bytes
-  uint64_t max_file_size = 4;                  // in bytes
+  std::vector<uint32_t> write_sizes = {1};                      // in bytes, of write and append
+  std::vector<uint64_t> write_offsets = {0};                    // in bytes
+  std::vector<uint64_t> truncate_sizes = {0};                   // in bytes
+  uint64_t max_file_size = 4;                                   // in bytes
+  std::vector<std::string> xattr_names = {"user.a", "user.b"};  // of attributes; a new one is the first free
+  std::vector<uint32_t> xattr_sizes = {1};                      // in bytes, of their values
   uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
   bool impossible = false;  // also give ops that must fail
   // Files have handles: one is opened first, then written, truncated, synced and closed; and only closed
@@ -97,6 +99,7 @@ class Workload {
   void add_looks(const Tree& tree, std::vector<Candidate>* out);
   void add_truncates(const Tree& tree, std::vector<Candidate>* out);
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
+  void add_xattrs(const Tree& tree, std::vector<Candidate>* out);
   void add_handles(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);

@@ -21,6 +21,7 @@ Bounds small() {
   b.max_file_size = 2;
   b.write_offsets = {0, 1};
   b.truncate_sizes = {0, 1, 3};
+  b.xattr_sizes = {0, 2};
   return b;
 }
 
@@ -88,6 +89,11 @@ class BruteForce {
           }
           break;
         }
+        case OpKind::kSetxattr:
+        case OpKind::kGetxattr:
+        case OpKind::kRemovexattr:
+          try_xattrs(kind, path);
+          break;
         case OpKind::kAppend:
           for (uint32_t size : b_.write_sizes) keep(Op::append(path, size));
           break;
@@ -103,6 +109,18 @@ class BruteForce {
         default:
           keep(Op::of(kind, path));
       }
+    }
+  }
+
+  void try_xattrs(OpKind kind, const Path& path) {
+    bool missing = false;
+    for (const std::string& name : b_.xattr_names) {
+      const FileData* value = nullptr;
+      const bool there = tree_.getxattr(path, name, &value) == 0;
+      if (kind != OpKind::kSetxattr) keep(Op::of(kind, path, Path(name)));
+      if (kind != OpKind::kSetxattr || (!there && missing)) continue;
+      missing = missing || !there;
+      for (uint32_t size : b_.xattr_sizes) keep(Op::setxattr(path, name, size));
     }
   }
 
@@ -170,7 +188,9 @@ class BruteForce {
     Stat stat;
     const bool there = !op.path.empty() && tree_.lstat(op.path, &stat) == 0;
     const bool link = there && stat.type == FileType::kSymlink;
-    if (through_symlink(op.path) || (op.kind != OpKind::kSymlink && through_symlink(op.other))) return;
+    static constexpr OpSet kOtherIsText(OpKind::kSymlink, OpKind::kSetxattr, OpKind::kGetxattr,
+                                        OpKind::kRemovexattr);
+    if (through_symlink(op.path) || (!kOtherIsText.has(op.kind) && through_symlink(op.other))) return;
     switch (op.kind) {
       case OpKind::kCreate:
       case OpKind::kMkdir:
@@ -197,6 +217,10 @@ class BruteForce {
         [[fallthrough]];
       case OpKind::kAppend:
       case OpKind::kWriteSync:
+      case OpKind::kSetxattr:
+      case OpKind::kGetxattr:
+      case OpKind::kListxattr:
+      case OpKind::kRemovexattr:
       case OpKind::kRead:
       case OpKind::kFsync:
         if (link || !first_name(op.path)) return;
@@ -309,7 +333,8 @@ TEST(WorkloadOrderTest, OpsOfAnEmptyTreeArePinned) {
   Workload workload = *Workload::make(small());
   EXPECT_EQ(possible(workload, Tree()),
             (std::set<std::string>{"create /a", "mkdir /a", "symlink a /a", "readdir /", "stat /", "fsync /",
-                                   "sync", "remount", "snapshot", "restore"}));
+                                   "sync", "remount", "snapshot", "restore", "listxattr /",
+                                   "setxattr / user.a 0", "setxattr / user.a 2"}));
 }
 
 // A system without directories: one flat directory with fixed names, as the file-mapping models have.
