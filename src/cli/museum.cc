@@ -18,12 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct MuseumFlags {
-  std::string exhibits, json, threads, progress = "auto";
-  std::vector<std::string> only;
-  bool list = false, long_run = false;
-};
-
 Result<Museum> load_museum(const std::string& path) {
   if (path.empty()) return parse_museum(shipped_exhibits(), "museum/exhibits.toml");
   std::ifstream in(path, std::ios::binary);
@@ -87,8 +81,8 @@ Json search_json(const SearchResult& r) {
 // The whole round: prints as it goes, and keeps what JSON and the summary say.
 class Round {
  public:
-  Round(const MuseumFlags& flags, const SearchOptions& options)
-      : flags_(flags), table_(flags.json != "-"), guide_(options, flags.progress) {}
+  Round(const MuseumFlags& flags, const SearchOptions& options, Replayer replay)
+      : flags_(flags), table_(flags.json != "-"), guide_(options, flags.progress, std::move(replay)) {}
 
   // False after a problem of the harness, which then is in `trouble`.
   bool go(const Museum& museum);
@@ -107,6 +101,7 @@ class Round {
   Error trouble_;
   std::array<size_t, 4> counts_{};
   size_t not_tried_ = 0;
+  bool all_replayed_ = true;
   std::vector<std::string> tokens_;
   Json exhibits_ = Json::array(), models_ = Json::array();
 };
@@ -132,7 +127,9 @@ bool Round::go(const Exhibit& exhibit) {
                shown->twin_ran ? seconds_text(shown->twin.seconds) : "-", remark(*shown));
   std::fflush(stdout);
   if (!shown->token.empty())
-    tokens_.push_back(fmt::format("{:<26}./sisyfs replay {}", exhibit.name, shown->token));
+    tokens_.push_back(fmt::format("{:<26}./sisyfs replay {}{}", exhibit.name, shown->token,
+                                  shown->replayed ? "" : "  (NOT CONFIRMED)"));
+  all_replayed_ = all_replayed_ && (shown->token.empty() || shown->replayed);
   Json json{{"name", exhibit.name},    {"title", exhibit.title},     {"source", exhibit.source},
             {"takes", exhibit.takes},  {"target", exhibit.target},   {"wrong", exhibit.wrong},
             {"settings", exhibit.set}, {"fit", fit_text(shown->fit)}};
@@ -199,7 +196,8 @@ int Round::exit() const {
 
 int Round::finish() {
   if (table_ && !tokens_.empty()) {
-    fmt::print("\nEach finding was replayed in a fresh process. To see its story:\n");
+    fmt::print("\n{} replayed in a fresh process. To see its story:\n",
+               all_replayed_ ? "Each finding was" : "Not each finding was confirmed when it was");
     for (const std::string& token : tokens_) fmt::print("  {}\n", token);
   }
   if (table_)
@@ -226,12 +224,17 @@ int run_museum(const MuseumFlags& flags) {
   options->digest_visited = false;
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());
-  Round round(flags, *options);
-  if (!round.go(*museum)) return fail(round.trouble());
-  return round.finish();
+  return show_round(*museum, flags, *options);
 }
 
 }  // namespace
+
+int show_round(const Museum& museum, const MuseumFlags& flags, const SearchOptions& options,
+               Replayer replay) {
+  Round round(flags, options, std::move(replay));
+  if (!round.go(museum)) return fail(round.trouble());
+  return round.finish();
+}
 
 void add_museum(CLI::App& app, int& exit) {
   auto flags = std::make_shared<MuseumFlags>();

@@ -7,8 +7,10 @@
 //   if (shown && shown->fit == Fit::kDiffers) fmt::print("{}\n", shown->why);
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/exhibits.h"
@@ -36,10 +38,15 @@ struct Shown {
   bool twin_ran = false;
 };
 
+// Replays a token and gives the exit code of that: kFound if it confirms the finding. An error if it could
+// not be started, or did not end by itself.
+using Replayer = std::function<Result<int>(const std::string& token)>;
+Result<int> replay_in_fresh_process(const std::string& token);
+
 class MuseumGuide {
  public:
   // `options` has threads, bounds on memory and the interrupt; `progress` is what --progress says.
-  MuseumGuide(SearchOptions options, std::string progress);
+  MuseumGuide(SearchOptions options, std::string progress, Replayer replay = replay_in_fresh_process);
 
   // An error is a problem of the harness; all else is told by what is shown.
   Result<Shown> show(const Exhibit& exhibit);
@@ -53,7 +60,20 @@ class MuseumGuide {
 
   SearchOptions options_;
   std::string progress_;
+  Replayer replay_;
   std::map<std::string, SearchResult> twins_;
 };
+
+// What the user says.
+struct MuseumFlags {
+  std::string exhibits, json, threads, progress = "auto";
+  std::vector<std::string> only;
+  bool list = false, long_run = false;
+};
+
+// The whole round: prints the table as it goes, writes JSON where the flags ask for it, and gives the exit
+// code.
+int show_round(const Museum& museum, const MuseumFlags& flags, const SearchOptions& options,
+               Replayer replay = replay_in_fresh_process);
 
 }  // namespace sisyfs::cli
