@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -66,11 +67,10 @@ TEST(MuseumTest, TableHasATokenThatReplays) {
   EXPECT_EQ(run("replay --quiet " + token_in(a.text)).code, 1);
 }
 
-TEST(MuseumTest, ListNamesWhatWaitsAndSearchesNothing) {
+TEST(MuseumTest, ListNamesWhatThereIsAndSearchesNothing) {
   const Answer a = run("museum --list");
   EXPECT_EQ(a.code, 0);
   EXPECT_THAT(a.text, HasSubstr("journal-lookup-error"));
-  EXPECT_THAT(a.text, HasSubstr("waits for: an I/O error"));
   EXPECT_THAT(a.text, HasSubstr("verifs2"));
 }
 
