@@ -96,11 +96,12 @@ DiskSetup disk_setup_of(Model model, const Options& options) {
 Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
   const Config config = config_of(options);
   if (options.choice_text("via") == "steps") {
-    const bool plain = options.choice_text("crash") == "prefixes" && options.integer("nesting") == 0 &&
+    const bool plain = options.choice_text("crash") == "prefixes" &&
+                       options.choice_text("device") == "by-crash" && options.integer("nesting") == 0 &&
                        !options.flag("all_nested") && !options.flag("impossible");
     if (plain) return make_steps_check(model, config);
     return bad_input(
-        "crash, nesting, all_nested and impossible are options of the form with a disk: add via=disk");
+        "crash, device, nesting, all_nested and impossible are options of the form with a disk: add via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

@@ -1,5 +1,7 @@
 #include "models/workload_options.h"
 
+#include "base/assert.h"
+
 namespace sisyfs {
 
 void set_workload(const Options& options, DiskSetup& setup) {
@@ -32,6 +34,10 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix) {
                          says("what a power cut keeps of the writes since the last flush: the first so many; "
                               "any of them, tried one by one up to a bound; any of them, told apart only where "
                               "recovery looks; or the power never goes")),
+      OptionSpec::choice("device", {"by-crash", "ordered", "disk", "hostile"}, "by-crash",
+                         says("what the device does to writes that no flush has followed: as `crash` says; "
+                              "keeps their order; any of them may be lost; the same, and blocks of one write "
+                              "by themselves")),
       OptionSpec::integer("nesting", 0, 3, 0,
                           says("power cuts in recovery, in recovery from that, and so on, at most")),
       OptionSpec::flag("all_nested", false,
@@ -43,9 +49,25 @@ OptionSpec failures_spec() {
   return OptionSpec::integer("failures", 0, 3, 0, "disk accesses that fail on a path, at most");
 }
 
+namespace {
+
+// A device by its name, in the scale of the target's disk.
+DeviceModel device_for(const Target& target, std::string_view name) {
+  const Traits& traits = target.traits();
+  const Result<DeviceModel> device = DeviceModel::preset(name);
+  SISYFS_ASSERT(device, "the option has only names of devices");
+  return device->fitted_to({traits.block_size, BlockCount(traits.block_count)});
+}
+
+}  // namespace
+
 void set_cuts(const Options& options, DiskSetup& setup) {
   const std::string_view crash = options.choice_text("crash");
-  setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
+  const std::string_view device = options.choice_text("device");
+  if (device != "by-crash")
+    setup.device = device_for(*setup.make_target(), device);
+  else
+    setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   setup.crashes = crash != "none";
   setup.lazy = crash == "lazy";
   setup.nesting = static_cast<uint32_t>(options.integer("nesting"));

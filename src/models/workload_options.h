@@ -14,8 +14,10 @@ namespace sisyfs {
 // the target's, and sync_writes, which is there where the target knows O_SYNC.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// The options about power cuts, crash, nesting and all_nested. `prefix` comes first in what is said of each.
+// The options about power cuts, crash, device, nesting and all_nested. `prefix` comes first in what is said of
+// each.
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
+// After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);
 
 // The option failures, of targets that say what they do when the disk fails. Its value goes to

@@ -1,0 +1,76 @@
+// Disk accesses that fail, one on each path: what an op may answer then, and what must be left of it.
+#include <gtest/gtest.h>
+
+#include "judge/disk_system.h"
+#include "models/journal_check.h"
+#include "models/mapping_check.h"
+
+namespace sisyfs {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+SearchResult search(DiskSetup setup, uint32_t depth, uint32_t failures) {
+  setup.failures = failures;
+  const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
+  EXPECT_TRUE(check);
+  SearchOptions options;
+  options.bounds.depth = depth;
+  options.threads = 2;
+  return (*check)->search(options, {});
+}
+
+DiskSetup journal_setup(const Settings& settings) {
+  const Result<Options> options = Options::parse(journal::option_specs(), settings);
+  EXPECT_TRUE(options);
+  Result<DiskSetup> setup = journal::setup_of(*options);
+  EXPECT_TRUE(setup);
+  return *std::move(setup);
+}
+
+DiskSetup link_setup() {
+  const Result<Options> options =
+      Options::parse(mapping::option_specs(), Settings{"via=disk", "files=2", "blocks=3"});
+  EXPECT_TRUE(options);
+  return mapping::disk_setup_of(mapping::Model::kLink, *options);
+}
+
+TEST(FailingAccessTest, TheRightJournalAnswersWithAnErrorAndChangesNothing) {
+  for (const char* mode : {"mode=ordered", "mode=writeback", "mode=data"}) {
+    const SearchResult result = search(journal_setup({mode}), 4, 1);
+    EXPECT_EQ(result.findings, 0u) << mode;
+    EXPECT_NE(result.marks & kAccessFailed, 0u) << mode;
+  }
+  EXPECT_EQ(search(journal_setup({"links=on", "handles=on", "impossible=on"}), 3, 1).findings, 0u);
+  EXPECT_EQ(search(journal_setup({"crash=lazy", "nesting=1"}), 3, 1).findings, 0u);
+  EXPECT_EQ(search(journal_setup({}), 3, 2).findings, 0u);
+}
+
+TEST(FailingAccessTest, AnErrorThatIsTakenForAnEmptyDirectoryIsFound) {
+  EXPECT_EQ(search(journal_setup({"lookup_error=absent"}), 3, 1).findings, bit(FindingKind::kHiddenError));
+  EXPECT_EQ(search(journal_setup({"lookup_error=absent"}), 3, 0).findings, 0u) << "it takes a failure";
+}
+
+// The file-mapping model writes to its tables as it goes, and promises nothing about a disk that fails.
+TEST(FailingAccessTest, AnOpThatFailsAndHasChangedSomethingIsFound) {
+  EXPECT_NE(search(link_setup(), 1, 1).findings & bit(FindingKind::kFailedChange), 0u);
+  EXPECT_EQ(search(link_setup(), 1, 0).findings, 0u);
+}
+
+// What was found is replayed with the same access failing, and told.
+TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
+  DiskSetup setup = journal_setup({"lookup_error=absent"});
+  setup.failures = 1;
+  const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
+  ASSERT_TRUE(check);
+  const auto found = (*check)->explain({}, bit(FindingKind::kHiddenError));
+  ASSERT_EQ(found.size(), 1u);
+  const Result<Story> story = (*check)->tell(found[0].trace);
+  ASSERT_TRUE(story);
+  ASSERT_FALSE(story->steps.empty());
+  EXPECT_EQ(story->findings, bit(FindingKind::kHiddenError));
+  EXPECT_NE(story->steps.back().text.find("to the disk fails"), std::string::npos) << story->steps.back().text;
+}
+
+}  // namespace
+}  // namespace sisyfs
