@@ -24,6 +24,8 @@ enum class Bug {
   kNeverFull,  // answers ENOSPC and has made the file all the same
   kCount,      // an append answers with one byte too few
   kBytes,      // a read gives other bytes than there are
+  kTwoWays,    // comes back without files where its check has not run
+  kRestless,   // its repair writes to a disk that needs none
 };
 
 // A disk that takes no flush.
@@ -51,6 +53,7 @@ class Faulty : public Target {
     config.blocks = 3;
     inner_ = mapping::make_link_target(config);
     traits_ = inner_->traits();
+    traits_.mount_recovers = true;
     problems_.assign(traits_.problems.begin(), traits_.problems.end());
     problems_.push_back({"X1", "odd", Severity::kRepairable, "there is something odd"});
     traits_.problems = problems_;
@@ -67,11 +70,17 @@ class Faulty : public Target {
     disk_.below = &disk;
     mounted_with_files_ = has_files(disk);
     running_ = false;
+    if (bug_ == Bug::kTwoWays && cut_ && !checked_) (void)inner_->format(disk);
+    cut_ = checked_ = false;
     if (bug_ == Bug::kMount && mounted_with_files_) return EIO;
     return inner_->mount(disk_);
   }
   int unmount() override { return inner_->unmount(); }
-  void power_cut() override { inner_->power_cut(); }
+  void power_cut() override {
+    cut_ = true;
+    checked_ = false;
+    inner_->power_cut();
+  }
 
   OpResult apply(const Op& op) override {
     if (op.kind == OpKind::kSync) {
@@ -100,7 +109,9 @@ class Faulty : public Target {
     return walk;
   }
   void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+    checked_ = true;
     inner_->fsck(disk, mode, report);
+    if (bug_ == Bug::kRestless && mode == FsckMode::kRepair && !cut_) scribble(disk);
     if (bug_ == Bug::kFsck && has_files(disk))
       report->add(static_cast<uint16_t>(problems_.size() - 1), false);
   }
@@ -118,7 +129,17 @@ class Faulty : public Target {
     return disk.read(BlockAddress(0), inodes) == IoStatus::kOk && inodes[0] != std::byte{15};
   }
 
+  // Changes the content of the last data block, which nothing points to on an empty system.
+  void scribble(Disk& disk) {
+    std::byte block[4];
+    const BlockAddress last(traits_.block_count - 1);
+    if (disk.read(last, block) != IoStatus::kOk) return;
+    block[3] ^= std::byte{1};
+    (void)disk.write(last, block);
+  }
+
   Bug bug_;
+  bool cut_ = false, checked_ = false;
   bool mounted_with_files_ = false;
   bool running_ = false;
   Deaf disk_;
@@ -133,6 +154,7 @@ DiskSetup setup_for(Bug bug, bool buffered = false) {
   setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRead, OpKind::kSync);
   setup.bounds.impossible = true;
   setup.device.order = WriteOrder::kInOrder;
+  setup.both_ways = true;
   return setup;
 }
 
@@ -192,7 +214,9 @@ INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
                                          Planted{Bug::kFlush, true, FindingKind::kNotAllowed},
                                          Planted{Bug::kFsck, false, FindingKind::kNotClean},
                                          Planted{Bug::kReadOnly, false, FindingKind::kNotUsable},
-                                         Planted{Bug::kStray, false, FindingKind::kOutOfRange}));
+                                         Planted{Bug::kStray, false, FindingKind::kOutOfRange},
+                                         Planted{Bug::kTwoWays, false, FindingKind::kTwoOutcomes},
+                                         Planted{Bug::kRestless, false, FindingKind::kNotUsable}));
 
 // A file system that forgets to flush is caught right after the promise: what was promised is gone.
 TEST(AdapterTest, LostDurabilityIsCalledSo) {
@@ -261,8 +285,8 @@ TEST(AdapterTest, FollowingAChoiceGivesTheStateThatExpandingGave) {
         EXPECT_EQ(followed.over, expanded.over);
       }
       DiskSystemState nowhere;
-      EXPECT_FALSE(system->follow(state, DiskMove{.op = 1000}.choice(), nowhere));
-      EXPECT_FALSE(system->follow(state, DiskMove{0, true, 200, 0}.choice(), nowhere));
+      EXPECT_FALSE(system->follow(state, DiskMove{.op = 500}.choice(), nowhere));
+      EXPECT_FALSE(system->follow(state, DiskMove{0, 1000, 0}.choice(), nowhere));
       state = successors.all[step * 7 % successors.all.size()].second;
     }
   }
@@ -328,12 +352,11 @@ TEST(AdapterTest, ATraceOfAnotherSystemIsRefused) {
 }
 
 TEST(DiskMoveTest, IsAStableNumber) {
-  for (const DiskMove& move : {DiskMove{}, DiskMove{.op = 1023}, DiskMove{3, true, 0, 0},
-                               DiskMove{1023, true, DiskMove::kLooks - 1, DiskMove::kStates - 1}}) {
+  const DiskMove greatest{DiskMove::kOps - 1, DiskMove::kPositions - 1, DiskMove::kStates - 1};
+  for (const DiskMove& move : {DiskMove{}, DiskMove{.op = 511}, DiskMove{3, 1, 0}, greatest})
     EXPECT_EQ(DiskMove::of(move.choice()), move);
-  }
   EXPECT_EQ((DiskMove{.op = 5}.choice()), Choice{5});
-  EXPECT_EQ((DiskMove{5, true, 1, 2}.choice()), Choice{5 + 2 * 1024 + 2 * 262144});
+  EXPECT_EQ((DiskMove{5, 2, 3}.choice()), Choice{5 + 2 * 512 + 3 * 524288});
 }
 
 }  // namespace

@@ -34,6 +34,14 @@ class FirstReads {
     addresses_.push_back(address);
     return true;
   }
+  // The disk is as it was at the start: what was written is to be read again, and what was read is known.
+  void rewind() {
+    if (++round_ == 0) {
+      known_.assign(known_.size(), 0);
+      round_ = 1;
+    }
+    for (const BlockAddress address : addresses_) known_[address.value] = round_;
+  }
   void written(BlockAddress address) { known_[address.value] = round_; }
 
   std::span<const BlockAddress> addresses() const { return addresses_; }

@@ -51,6 +51,8 @@ constexpr std::array kCatalogue = {
                 "an op failed with the disk and has changed something all the same"},
     FindingInfo{FindingKind::kHiddenError, "O4", "hidden-error", Severity::kCritical,
                 "the disk failed an op, which gave another answer than an error of the disk and was wrong"},
+    FindingInfo{FindingKind::kTwoOutcomes, "R7", "two-outcomes", Severity::kCritical,
+                "the mount alone brings back something else than the check and the mount"},
     FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,
                 "the system programs a flash page that is not erased, or erases a part of a unit"},
 };

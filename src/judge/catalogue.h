@@ -35,6 +35,7 @@ enum class FindingKind : uint8_t {
   kNotRepeatable,
   kFailedChange,
   kHiddenError,
+  kTwoOutcomes,
   kFlashMisuse,
 };
 

@@ -25,6 +25,7 @@ struct DiskSetup {
   bool lazy = false;             // crash states are told apart only where recovery reads; no bound is needed
   uint32_t nesting = 0;          // the power goes in recovery, and in recovery from that, so many times at most
   bool all_nested = false;       // also where recovery has changed nothing that it had read
+  bool both_ways = false;        // recovery by the mount alone must bring the same back, where that is enough
   uint32_t failures = 0;         // disk accesses that fail on a path, at most
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)

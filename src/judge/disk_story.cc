@@ -327,6 +327,12 @@ void DiskTeller::tell_recovery(StoryStep& step) {
     observe(FindingKind::kNotRepeatable,
             first_difference(rig_->recovered().tree, rig_->cuts().tree_before()),
             "what recovery brings back when it is not interrupted");
+  if (found(FindingKind::kTwoOutcomes))
+    observe(FindingKind::kTwoOutcomes,
+            notes.mounted_alone.error != 0
+                ? fmt::format("without its check: {}", errno_text(notes.mounted_alone.error))
+                : "without its check: " + first_difference(notes.mounted_alone.tree, rig_->recovered().tree),
+            "what the check and the mount bring back");
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
   if (found(FindingKind::kOutOfRange))

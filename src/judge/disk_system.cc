@@ -62,6 +62,7 @@ uint32_t findings_of(const DiskSetup& setup) {
   if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
   if (!setup.crashes && setup.damage == nullptr) return all;
   if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);
+  if (setup.both_ways) all |= bit(FindingKind::kTwoOutcomes);
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
   for (const ProblemKind& problem : target->traits().problems) {

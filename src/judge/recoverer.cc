@@ -125,6 +125,8 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     if (trial && !(whole ? sisyfs::is_usable(target_, disk_, bounds_, out.tree, why) : is_usable(out)))
       out.findings |= bit(FindingKind::kNotUsable);
   }
+  if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers)
+    out.findings |= compare_ways(image, run, out.tree, notes);
   disk_.watch(nullptr);
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
@@ -177,6 +179,26 @@ bool Recoverer::is_usable(const Recovery& recovery) {
   disk_.watch(&reads_);
   for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
   return trials_.put(start, image, trial_reads_.addresses(), usable).answer;
+}
+
+// The disk once more as the power cut left it, and the mount alone. What was decided on the way stays so.
+uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree& tree,
+                                 RecoveryNotes* notes) {
+  Image start = image;
+  BlockRef block;
+  if (run != nullptr) {
+    for (const BlockAddress address : reads_.addresses())
+      if (run->decide(address, &block)) start.set(address, std::move(block));
+  }
+  disk_.load(DiskState(std::move(start)));
+  reads_.rewind();
+  target_.power_cut();
+  const int error = target_.mount(disk_);
+  const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
+  (void)target_.take_marks();
+  if (walk.error == 0 && walk.tree == tree) return 0;
+  if (notes != nullptr) notes->mounted_alone = walk;
+  return bit(FindingKind::kTwoOutcomes);
 }
 
 uint16_t Recoverer::blocks_written() {

@@ -45,6 +45,7 @@ struct RecoveryNotes {
   int mount_error = 0;
   Walk walk;
   std::string unusable;  // why, if it is
+  Walk mounted_alone;    // where that brings something else back
 };
 
 // The rare things that the target did since they were asked for last, as marks of an outcome.
@@ -93,6 +94,7 @@ class Recoverer {
   Checked judge_fsck(RecoveryNotes* notes);
   bool is_usable(const Recovery& recovery);
   uint32_t finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
+  uint32_t compare_ways(const Image& image, LazyStates* run, const Tree& tree, RecoveryNotes* notes);
   // Blocks written since the disk was loaded.
   uint16_t blocks_written();
 

@@ -12,7 +12,7 @@ namespace {
 
 class Trial {
  public:
-  Trial(Target& target, Disk& disk, const Bounds& bounds, Tree tree, std::string* why)
+  Trial(Target& target, MemDisk& disk, const Bounds& bounds, Tree tree, std::string* why)
       : target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
 
   bool run() {
@@ -105,10 +105,12 @@ class Trial {
     if (const int error = target_.unmount()) return fail("unmount answers {}", errno_text(error));
     if (target_.traits().has_fsck) {
       RepairReport report;
-      target_.fsck(disk_, FsckMode::kCheck, &report);
+      const Digest before = disk_.state().current.digest();
+      target_.fsck(disk_, FsckMode::kRepair, &report);
       if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
       if (!report.clean())
         return fail("its check finds: {}", to_text(report.problems.front(), target_.traits().problems));
+      if (disk_.state().current.digest() != before) return fail("its repair changes a disk that needs none");
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
     const Walk walk = target_.walk();
@@ -119,7 +121,7 @@ class Trial {
   }
 
   Target& target_;
-  Disk& disk_;
+  MemDisk& disk_;
   const Bounds& bounds_;
   Tree tree_;
   std::string* why_;
@@ -127,7 +129,7 @@ class Trial {
 
 }  // namespace
 
-bool is_usable(Target& target, Disk& disk, const Bounds& bounds, Tree tree, std::string* why) {
+bool is_usable(Target& target, MemDisk& disk, const Bounds& bounds, Tree tree, std::string* why) {
   return Trial(target, disk, bounds, std::move(tree), why).run();
 }
 

@@ -49,6 +49,7 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
   for (OptionSpec& spec : cut_specs()) specs.push_back(std::move(spec));
+  specs.push_back(both_ways_spec());
   return specs;
 }
 

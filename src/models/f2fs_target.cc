@@ -17,7 +17,7 @@ class F2fsTarget : public Target {
                         OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
                         OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync) |
                   OpSet(OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
-    traits_.has_fsck = true;
+    traits_.has_fsck = traits_.mount_recovers = true;
     traits_.limited_space = true;
     // fsync brings single files forward, so that what comes back need not be a tree that there was.
     traits_.contract = Contract::kFsync;

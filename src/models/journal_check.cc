@@ -80,6 +80,7 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
   for (OptionSpec& spec : cut_specs()) specs.push_back(std::move(spec));
+  specs.push_back(both_ways_spec());
   specs.push_back(failures_spec());
   for (OptionSpec& spec : bug_specs()) specs.push_back(std::move(spec));
   return specs;

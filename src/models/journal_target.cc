@@ -32,6 +32,7 @@ class JournalTarget : public Target {
                         OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose, OpKind::kWriteSync);
     traits_.durable_ops = config.sync_mount;
     traits_.has_fsck = config.recovery != Recovery::kMount;
+    traits_.mount_recovers = true;
     traits_.limited_space = true;
     traits_.contract = contract_of(config.mode);
     traits_.fsync_names = true;

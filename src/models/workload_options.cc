@@ -45,6 +45,11 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix) {
   };
 }
 
+OptionSpec both_ways_spec() {
+  return OptionSpec::flag("both_ways", false,
+                          "recovery by the mount alone must bring back what the check and the mount do");
+}
+
 OptionSpec failures_spec() {
   return OptionSpec::integer("failures", 0, 3, 0, "disk accesses that fail on a path, at most");
 }
@@ -72,6 +77,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.lazy = crash == "lazy";
   setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.all_nested = options.flag("all_nested");
+  setup.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 
 }  // namespace sisyfs

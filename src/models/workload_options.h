@@ -20,6 +20,9 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
 // After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);
 
+// The option both_ways, of targets whose mount is enough after a power cut; set_cuts knows it.
+OptionSpec both_ways_spec();
+
 // The option failures, of targets that say what they do when the disk fails. Its value goes to
 // DiskSetup::failures.
 OptionSpec failures_spec();
