@@ -69,7 +69,8 @@ TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
   ASSERT_TRUE(story);
   ASSERT_FALSE(story->steps.empty());
   EXPECT_EQ(story->findings, bit(FindingKind::kHiddenError));
-  EXPECT_NE(story->steps.back().text.find("to the disk fails"), std::string::npos) << story->steps.back().text;
+  EXPECT_NE(story->steps.back().text.find("to the disk fails"), std::string::npos)
+      << story->steps.back().text;
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 // An exhibit that takes milliseconds.

@@ -181,9 +181,11 @@ void add_bench(CLI::App& app, int& exit) {
   sub->add_option(
          "name", flags->name,
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
-         "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape misses) or isomorphism (what it saves)")
+         "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape "
+         "misses) or isomorphism (what it saves)")
       ->required()
-      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape", "isomorphism"}));
+      ->check(CLI::IsMember(
+          {"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape", "isomorphism"}));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,

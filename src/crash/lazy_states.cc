@@ -83,8 +83,7 @@ bool LazyStates::decide(BlockAddress address, BlockRef* block) {
 }
 
 void LazyStates::forget(size_t count) {
-  for (; choices_.size() > count; choices_.pop_back())
-    known_[choices_.back().chain] = choices_.back().before;
+  for (; choices_.size() > count; choices_.pop_back()) known_[choices_.back().chain] = choices_.back().before;
   rewind();
 }
 

@@ -33,9 +33,9 @@ enum class EventKind : uint8_t {
 };
 
 enum class MarkKind : uint8_t {
-  kOpBegin,  // op `number` begins; writes from here on belong to it
-  kOpEnd,    // op `number` has returned
-  kPromise,  // the target has promised durability; what `number` means is the expectation's business
+  kOpBegin,   // op `number` begins; writes from here on belong to it
+  kOpEnd,     // op `number` has returned
+  kPromise,   // the target has promised durability; what `number` means is the expectation's business
   kPowerCut,  // the power went and came back: what came before is on the disk or not, unseen
 };
 

@@ -28,8 +28,9 @@ struct DiskState {
   Image durable;  // survives any power cut, as far as the logs do not say more
   Image current;  // durable with all of the log applied: what reads see
   Log log;        // from durable to current
-  // Writes of which earlier power cuts kept some, nobody knows which, with a mark where each cut came. Nothing
-  // in the images shows them; who reads such a block decides (see Undecided), unless the log covers it.
+  // Writes of which earlier power cuts kept some, nobody knows which, with a mark where each cut came.
+  // Nothing in the images shows them; who reads such a block decides (see Undecided), unless the log covers
+  // it.
   Log open;
 
   // A disk on which everything is durable.
@@ -66,8 +67,8 @@ class MemDisk : public Disk {
   void redo(const Log& log);
   // What discarded blocks read as from now on. No part of the state.
   void set_discard(DiscardReads reads) { discard_reads_ = reads; }
-  // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the first
-  // time is as `undecided` says, if there is one.
+  // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the
+  // first time is as `undecided` says, if there is one.
   void watch(FirstReads* reads, Undecided* undecided = nullptr) {
     reads_ = reads;
     undecided_ = undecided;

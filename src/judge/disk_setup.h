@@ -23,7 +23,7 @@ struct DiskSetup {
   EnumerationBound enumeration;  // how many of that are looked at
   bool crashes = true;           // false: the power never goes
   bool lazy = false;             // crash states are told apart only where recovery reads; no bound is needed
-  uint32_t nesting = 0;          // the power goes in recovery, and in recovery from that, so many times at most
+  uint32_t nesting = 0;          // the power goes in recovery, in recovery from that, so many times at most
   bool all_nested = false;       // also where recovery has changed nothing that it had read
   bool both_ways = false;        // recovery by the mount alone must bring the same back, where that is enough
   uint32_t failures = 0;         // disk accesses that fail on a path, at most
@@ -94,15 +94,15 @@ struct DiskMove {
 
 // Marks, as bits of Outcome::marks.
 enum DiskMark : uint32_t {
-  kPowerCutInOp = 1u << 0,  // writes of an op in flight were lost
-  kFsckRepaired = 1u << 1,  // the check after a power cut mended something
-  kNoSpace = 1u << 2,       // an op was refused for lack of space
-  kRefused = 1u << 3,       // an impossible op was refused
+  kPowerCutInOp = 1u << 0,   // writes of an op in flight were lost
+  kFsckRepaired = 1u << 1,   // the check after a power cut mended something
+  kNoSpace = 1u << 2,        // an op was refused for lack of space
+  kRefused = 1u << 3,        // an impossible op was refused
   kCutInRecovery = 1u << 4,  // the power went in recovery
   kAccessFailed = 1u << 5,   // a disk access failed
   kOpenRead = 1u << 6,       // an op read what an earlier power cut had left open
-  kOfTarget = 1u << 8,      // and from here on those of the target (Traits::marks)
-  kLeftOut = 1u << 31,      // ops or crash states were left out by a bound: no pass
+  kOfTarget = 1u << 8,       // and from here on those of the target (Traits::marks)
+  kLeftOut = 1u << 31,       // ops or crash states were left out by a bound: no pass
 };
 
 }  // namespace sisyfs

@@ -113,8 +113,7 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
     const FindingKind kind =
         found(FindingKind::kWrongErrno) ? FindingKind::kWrongErrno : FindingKind::kHiddenError;
     const bool same_answer = answer_of(rig_->result()) == answer_of(rig_->expected());
-    step.observed.push_back(
-        {kind, same_answer ? "what it read is not what was written"
+    step.observed.push_back({kind, same_answer ? "what it read is not what was written"
                                                : fmt::format("it answers {}", answer_of(rig_->result()))});
     step.expected.push_back(same_answer ? "the data that was written there"
                                         : fmt::format("it answers {}", answer_of(rig_->expected())));
@@ -123,10 +122,9 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
        {FindingKind::kWrongEffect, FindingKind::kFailedChange, FindingKind::kHiddenError}) {
     if (!found(kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
     const Walk& walk = rig_->walk_again();
-    step.observed.push_back(
-        {kind,
-         walk.error != 0 ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
-                         : first_difference(walk.tree, rig_->tree_after())});
+    step.observed.push_back({kind, walk.error != 0 ? fmt::format("{} cannot be read: {}", walk.where.text(),
+                                                                 errno_text(walk.error))
+                                                   : first_difference(walk.tree, rig_->tree_after())});
     step.expected.push_back(kind == FindingKind::kFailedChange
                                 ? "the tree as it was: the op has failed"
                                 : "the tree that the reference has after this op");
@@ -201,9 +199,9 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   const std::span<const Epoch::Write> all = cut.epoch().writes();
   // What earlier power cuts left open was told there.
   const uint32_t frozen = cut.epoch().frozen_pieces();
-  const uint32_t first = frozen == 0                              ? 0
+  const uint32_t first = frozen == 0                             ? 0
                          : frozen == cut.epoch().pieces().size() ? static_cast<uint32_t>(all.size())
-                                                                  : cut.epoch().pieces()[frozen].write;
+                                                                 : cut.epoch().pieces()[frozen].write;
   const std::span<const Epoch::Write> pending = all.subspan(first);
 
   // The newest writes are those in doubt; the one before has the number that fits its place, and so on.
@@ -220,7 +218,8 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   std::vector<uint32_t> unissued;
   std::vector<const Event*> events;
   log.events(events);
-  for (size_t i = events.size(), number = story_.writes.size(); i-- > rig_->cuts().event(level) && number > 0;) {
+  for (size_t i = events.size(), number = story_.writes.size();
+       i-- > rig_->cuts().event(level) && number > 0;) {
     if (!events[i]->changes_blocks() || events[i]->tied_to_previous) continue;
     unissued.push_back(static_cast<uint32_t>(number--));
   }
@@ -324,8 +323,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   if (const std::string broken = told ? "" : broken_promise(); !broken.empty())
     step.expected.push_back(broken);
   if (found(FindingKind::kNotRepeatable))
-    observe(FindingKind::kNotRepeatable,
-            first_difference(rig_->recovered().tree, rig_->cuts().tree_before()),
+    observe(FindingKind::kNotRepeatable, first_difference(rig_->recovered().tree, rig_->cuts().tree_before()),
             "what recovery brings back when it is not interrupted");
   if (found(FindingKind::kTwoOutcomes))
     observe(FindingKind::kTwoOutcomes,

@@ -96,8 +96,8 @@ bool PowerCuts::next() {
     if (setup_.lazy) counts_.stood_for += level.lazy.stands_for();
     ++counts_.outcomes;
     // What came back wrong needs no second power cut.
-    may_descend_ =
-        level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 && recovered_->work != 0;
+    may_descend_ = level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 &&
+                   recovered_->work != 0;
     return true;
   }
 }

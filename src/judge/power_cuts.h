@@ -82,9 +82,9 @@ class PowerCuts {
     Looks looks;
     CrashStates eager;
     LazyStates lazy;
-    CrashState shown;    // of a lazy one, for reports
-    size_t event = 0;    // where the power went
-    size_t skip = 0;     // up to here no event changed what was read
+    CrashState shown;  // of a lazy one, for reports
+    size_t event = 0;  // where the power went
+    size_t skip = 0;   // up to here no event changed what was read
     bool looking = false;
     Recovery recovered;  // where there is a level below
     CrashState* state = nullptr;
@@ -104,7 +104,7 @@ class PowerCuts {
   bool may_descend_ = false;
   bool cut_short_ = false;
   const Recovery* recovered_ = nullptr;
-  DigestSet seen_;      // nested looks of this look
+  DigestSet seen_;  // nested looks of this look
   std::vector<const Event*> events_;
   Epoch rest_;
   CutCounts counts_;

@@ -9,8 +9,8 @@
 //   const Recovery& recovery = recoverer.recover(crash_state);
 //   if (recovery.alive && !expectation.crash_allowed(recovery.tree)) ...
 //
-// Of an epoch whose crash states are decided on the way (crash/lazy_states.h) each run is recovered in the same
-// manner: one recovery then serves every crash state that agrees on what was read.
+// Of an epoch whose crash states are decided on the way (crash/lazy_states.h) each run is recovered in the
+// same manner: one recovery then serves every crash state that agrees on what was read.
 #pragma once
 
 #include <cstdint>

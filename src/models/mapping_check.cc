@@ -101,7 +101,8 @@ Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
                        !options.flag("all_nested") && !options.flag("impossible");
     if (plain) return make_steps_check(model, config);
     return bad_input(
-        "crash, device, nesting, all_nested and impossible are options of the form with a disk: add via=disk");
+        "crash, device, nesting, all_nested and impossible are options of the form with a disk: add "
+        "via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

@@ -263,7 +263,9 @@ TEST(MappingTargetTest, OptionsThatDoNotGoTogetherAreRefused) {
               "via=disk runs whole ops of one task: tasks=2, symmetry=on and data=counter need via=steps");
   }
   for (const char* other : {"crash=subsets", "crash=none", "impossible=on"}) {
-    EXPECT_EQ(error({other}), "crash, device, nesting, all_nested and impossible are options of the form with a disk: add via=disk");
+    EXPECT_EQ(error({other}),
+              "crash, device, nesting, all_nested and impossible are options of the form with a disk: add "
+              "via=disk");
     EXPECT_EQ(error({other, "via=disk"}), "");
   }
 }

@@ -30,10 +30,11 @@ void set_workload(const Options& options, DiskSetup& setup) {
 std::vector<OptionSpec> cut_specs(std::string_view prefix) {
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
-      OptionSpec::choice("crash", {"prefixes", "subsets", "lazy", "none"}, "prefixes",
-                         says("what a power cut keeps of the writes since the last flush: the first so many; "
-                              "any of them, tried one by one up to a bound; any of them, told apart only where "
-                              "recovery looks; or the power never goes")),
+      OptionSpec::choice(
+          "crash", {"prefixes", "subsets", "lazy", "none"}, "prefixes",
+          says("what a power cut keeps of the writes since the last flush: the first so many; "
+               "any of them, tried one by one up to a bound; any of them, told apart only where "
+               "recovery looks; or the power never goes")),
       OptionSpec::choice("device", {"by-crash", "ordered", "disk", "hostile"}, "by-crash",
                          says("what the device does to writes that no flush has followed: as `crash` says; "
                               "keeps their order; any of them may be lost; the same, and blocks of one write "

@@ -10,12 +10,12 @@
 namespace sisyfs {
 
 // Sets bounds, device and power cuts of a setup from the options fsync, remount, handles, one_write,
-// system_ops, files, dirs, depth, write, file_blocks, impossible and those about power cuts, which must be among
-// the target's, and sync_writes, which is there where the target knows O_SYNC.
+// system_ops, files, dirs, depth, write, file_blocks, impossible and those about power cuts, which must be
+// among the target's, and sync_writes, which is there where the target knows O_SYNC.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// The options about power cuts, crash, device, nesting and all_nested. `prefix` comes first in what is said of
-// each.
+// The options about power cuts: crash, device, nesting and all_nested. `prefix` comes first in what is said
+// of each.
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
 // After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);

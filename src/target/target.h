@@ -40,11 +40,11 @@ enum class SnapshotCost : uint8_t {
 
 // What a target is and can. Fixed for the life of a target.
 struct Traits {
-  OpSet ops;                   // what apply() supports; without kMkdir there is one flat directory
-  bool durable_ops = false;    // every op is durable when it returns
-  bool has_fsck = false;       // fsck() does something
-  bool mount_recovers = false;  // after a power cut mount() alone is enough; fsck() is for what else may be wrong
-  bool limited_space = false;  // may answer ENOSPC to an op that needs room; it then changes nothing
+  OpSet ops;                    // what apply() supports; without kMkdir there is one flat directory
+  bool durable_ops = false;     // every op is durable when it returns
+  bool has_fsck = false;        // fsck() does something
+  bool mount_recovers = false;  // after a power cut mount() alone is enough
+  bool limited_space = false;   // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   bool fsync_names = false;               // fsync keeps the file's name too, and not only what it holds
   bool rename_both = false;               // a power cut may leave the old and the new name of a rename
