@@ -70,7 +70,8 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       settling_(setup.device, DiskState(blank)),
       recoverer_(setup, bounds, *target_, blank),
       crash_prints_(setup.memo_bits),
-      walks_(setup.memo_bits + kSmall) {}
+      walks_(setup.memo_bits + kSmall),
+      allowed_(setup.memo_bits) {}
 
 int DiskRig::put_initial(DiskSystemState& to) {
   if (const int error = target_->format(disk_)) return error;
@@ -186,7 +187,8 @@ bool DiskRig::next_look() {
     if (number >= DiskMove::kLooks) break;
     crash_event_ = look->event;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
-    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_->digest());
+    crash_expectation_digest_ = crash_expectation_->digest();
+    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_digest_);
     if (!seen_looks_.insert(what)) continue;
     crash_move_.look = number;
     state_number_ = 0;
@@ -222,7 +224,7 @@ void DiskRig::judge_crash() {
   recovered_ = &recoverer_.recover(*crash_state_);
   crash_outcome_ = {recovered_->findings, recovered_->marks, recovered_->work};
   crash_over_ = !recovered_->alive || from_->system_ops >= setup_.max_system_ops;
-  if (recovered_->alive && !crash_expectation_->crash_allowed(recovered_->tree)) {
+  if (recovered_->alive && !is_allowed(recovered_->tree)) {
     crash_outcome_.findings |= bit(FindingKind::kNotAllowed);
     crash_over_ = true;
   }
@@ -230,6 +232,12 @@ void DiskRig::judge_crash() {
   // The last number may not have been the last state.
   if (!states_.complete() || state_number_ == DiskMove::kStates || look_number_ == DiskMove::kLooks)
     crash_outcome_.marks |= kLeftOut;
+}
+
+bool DiskRig::is_allowed(const Tree& tree) {
+  const Digest key = digest_at(1, tree.digest()) + crash_expectation_digest_;
+  if (const bool* known = allowed_.find(key)) return *known;
+  return allowed_.put(key) = crash_expectation_->crash_allowed(tree);
 }
 
 bool DiskRig::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to) {

@@ -93,6 +93,8 @@ class DiskRig {
   void judge_crash();
   // What the walk of the target as it stands gives; known walks are not repeated.
   const WalkAnswer& walk(const Snapshot& memory);
+  // Whether the expectation allows that this came back; what is known is not worked out again.
+  bool is_allowed(const Tree& tree);
   // Moves what became durable out of the log, as no look needs it.
   DiskState settle(const DiskState& state);
   Digest print_of(const DiskState& disk);
@@ -131,6 +133,7 @@ class DiskRig {
   CrashState* crash_state_ = nullptr;
   size_t crash_event_ = 0;
   const Expectation* crash_expectation_ = nullptr;
+  Digest crash_expectation_digest_;
   const Recovery* recovered_ = nullptr;
   bool crash_over_ = false;
   DigestSet seen_looks_, seen_crashes_;  // since begin()
@@ -140,6 +143,7 @@ class DiskRig {
   Recoverer recoverer_;
   Memo<Digest> crash_prints_;  // by crash state: of the disk that its recovery leaves
   Memo<WalkAnswer> walks_;
+  Memo<bool> allowed_;  // by expectation and what came back
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

@@ -17,10 +17,11 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& targe
       target_(target),
       traits_(target.traits()),
       disk_(blank),
-      known_(setup.memo_bits + kSmall),
-      recoveries_(setup.memo_bits),
-      checks_(setup.memo_bits + kSmall),
-      trials_(setup.memo_bits + kSmall) {
+      memories_(setup.memo_bits),
+      known_(setup.memo_bits + kByImage),
+      recoveries_(setup.memo_bits + kByReads),
+      checks_(setup.memo_bits + kByReads),
+      trials_(setup.memo_bits + kByReads) {
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
@@ -74,10 +75,17 @@ void Recoverer::carry_out(const Image& image, Recovery& out, RecoveryNotes* note
   if (disk_.state().log.strays() != 0) out.findings |= bit(FindingKind::kOutOfRange);
   out.marks |= marks_of(target_);
   if (!out.alive) return;
-  out.memory = target_.save();
+  out.memory = save();
   out.log = disk_.state().log;
   if (out.findings != 0 || !setup_.usability || mutant(Mutant::kNeverUsed)) return;
   if (!is_usable(out, notes)) out.findings |= bit(FindingKind::kNotUsable);
+}
+
+// What the target remembers, in the same place as when it came before: so it is kept once, and in the cache.
+const Snapshot& Recoverer::save() {
+  Snapshot memory = target_.save();
+  if (const Snapshot* same = memories_.find(memory.digest())) return *same;
+  return memories_.put(memory.digest()) = std::move(memory);
 }
 
 // A check that writes leaves another disk behind, so only one that does not is remembered.
