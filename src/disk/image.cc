@@ -9,15 +9,6 @@
 
 namespace sisyfs {
 
-struct Image::Node {
-  RefCount refs;
-  union Child {
-    Node* node;
-    const Block* block;
-  };
-  Child child[kFanout];
-};
-
 Image::Node* Image::new_node() {
   Node* node = new (pool_take(sizeof(Node))) Node;
   for (Node::Child& child : node->child) child.node = nullptr;
@@ -37,8 +28,7 @@ Image::Node* Image::copy_node(const Node* node, unsigned level) {
   return copy;
 }
 
-void Image::drop(Node* node, unsigned level) {
-  if (node == nullptr || !node->refs.drop()) return;
+void Image::destroy(Node* node, unsigned level) {
   for (const Node::Child& child : node->child) {
     if (level == 0) {
       if (child.block != nullptr && child.block->refs.drop()) Block::destroy(child.block);
@@ -54,37 +44,6 @@ Image::Image(const Geometry& geometry) : geometry_(geometry), levels_(1), digest
   SISYFS_ASSERT(geometry.block_size >= 1 && geometry.block_count.value >= 1, "a disk has bytes");
   for (uint64_t last = (geometry.block_count.value - 1) >> kFanoutBits; last != 0; last >>= kFanoutBits)
     levels_++;
-}
-
-Image::Image(const Image& o)
-    : geometry_(o.geometry_), levels_(o.levels_), root_(o.root_), digest_(o.digest_) {
-  if (root_ != nullptr) root_->refs.take();
-}
-
-// What was moved from is an all-zero disk of the same shape.
-Image::Image(Image&& o) noexcept
-    : geometry_(o.geometry_),
-      levels_(o.levels_),
-      root_(std::exchange(o.root_, nullptr)),
-      digest_(std::exchange(o.digest_, o.geometry_.digest())) {}
-
-Image& Image::operator=(Image o) noexcept {
-  std::swap(geometry_, o.geometry_);
-  std::swap(levels_, o.levels_);
-  std::swap(root_, o.root_);
-  std::swap(digest_, o.digest_);
-  return *this;
-}
-
-Image::~Image() { drop(root_, levels_ - 1); }
-
-const Block* Image::block(BlockAddress address) const {
-  SISYFS_ASSERT(address.value < geometry_.block_count.value, "the block lies on the disk");
-  const Node* node = root_;
-  for (unsigned level = levels_ - 1; node != nullptr && level > 0; level--) {
-    node = node->child[slot_at(address, level)].node;
-  }
-  return node == nullptr ? nullptr : node->child[slot_at(address, 0)].block;
 }
 
 void Image::set(BlockAddress address, BlockRef block) {
@@ -113,13 +72,14 @@ void Image::set(BlockAddress address, BlockRef block) {
 
 void Image::read(BlockAddress first, std::span<std::byte> out) const {
   const size_t size = geometry_.block_size;
-  SISYFS_ASSERT(out.size() % size == 0, "whole blocks are read");
-  for (uint64_t i = 0; i < out.size() / size; i++) {
-    const Block* b = block(first + BlockCount(i));
+  size_t at = 0;
+  for (BlockAddress address = first; at < out.size(); address = address + BlockCount(1), at += size) {
+    const Block* b = block(address);
+    SISYFS_ASSERT(at + size <= out.size(), "whole blocks are read");
     if (b == nullptr) {
-      std::memset(out.data() + i * size, 0, size);
+      std::memset(out.data() + at, 0, size);
     } else {
-      std::memcpy(out.data() + i * size, b->bytes().data(), size);
+      std::memcpy(out.data() + at, b->bytes().data(), size);
     }
   }
 }

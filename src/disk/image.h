@@ -20,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/digest.h"
 #include "disk/block.h"
 #include "disk/geometry.h"
@@ -32,10 +34,23 @@ class Image {
  public:
   // All blocks zero.
   explicit Image(const Geometry& geometry);
-  Image(const Image& o);
-  Image(Image&& o) noexcept;
-  Image& operator=(Image o) noexcept;
-  ~Image();
+  Image(const Image& o) : geometry_(o.geometry_), levels_(o.levels_), root_(o.root_), digest_(o.digest_) {
+    if (root_ != nullptr) root_->refs.take();
+  }
+  // What was moved from is an all-zero disk of the same shape.
+  Image(Image&& o) noexcept
+      : geometry_(o.geometry_),
+        levels_(o.levels_),
+        root_(std::exchange(o.root_, nullptr)),
+        digest_(std::exchange(o.digest_, o.geometry_.digest())) {}
+  Image& operator=(Image o) noexcept {
+    std::swap(geometry_, o.geometry_);
+    std::swap(levels_, o.levels_);
+    std::swap(root_, o.root_);
+    std::swap(digest_, o.digest_);
+    return *this;
+  }
+  ~Image() { drop(root_, levels_ - 1); }
 
   const Geometry& geometry() const { return geometry_; }
   const Digest& digest() const { return digest_; }
@@ -43,7 +58,14 @@ class Image {
 
   // The block at an address, null if it is zero. The pointer lives until this image changes or dies.
   // The address lies on the disk (in all calls here: callers check what comes from a target).
-  const Block* block(BlockAddress address) const;
+  const Block* block(BlockAddress address) const {
+    SISYFS_ASSERT(address.value < geometry_.block_count.value, "the block lies on the disk");
+    const Node* node = root_;
+    for (unsigned level = levels_ - 1; node != nullptr && level > 0; level--) {
+      node = node->child[slot_at(address, level)].node;
+    }
+    return node == nullptr ? nullptr : node->child[slot_at(address, 0)].block;
+  }
 
   // Copies the blocks from `first` on into `out`, which is a whole number of blocks long.
   void read(BlockAddress first, std::span<std::byte> out) const;
@@ -58,13 +80,24 @@ class Image {
   std::vector<std::byte> bytes() const;
 
  private:
-  struct Node;
   static constexpr unsigned kFanoutBits = 2;  // measured: docs/design/images.md
   static constexpr unsigned kFanout = 1u << kFanoutBits;
 
+  struct Node {
+    RefCount refs;
+    union Child {
+      Node* node;
+      const Block* block;
+    };
+    Child child[kFanout];
+  };
+
   static Node* new_node();
   static Node* copy_node(const Node* node, unsigned level);
-  static void drop(Node* node, unsigned level);
+  static void drop(Node* node, unsigned level) {
+    if (node != nullptr && node->refs.drop()) destroy(node, level);
+  }
+  static void destroy(Node* node, unsigned level);
   static unsigned slot_at(BlockAddress address, unsigned level) {
     return (address.value >> (level * kFanoutBits)) % kFanout;
   }

@@ -2,9 +2,12 @@
 
 namespace sisyfs {
 
+// Nearly all calls are for one block, and a division takes as long as the rest of a read.
 bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
-  const size_t size = geometry().block_size;
-  if (bytes % size == 0 && geometry().contains(first, BlockCount(bytes / size))) return true;
+  const Geometry& geometry = state_.current.geometry();
+  const size_t size = geometry.block_size;
+  if (bytes == size && first.value < geometry.block_count.value) return true;
+  if (bytes % size == 0 && geometry.contains(first, BlockCount(bytes / size))) return true;
   state_.log.add_stray(access, first, BlockCount((bytes + size - 1) / size));
   return false;
 }
@@ -26,10 +29,12 @@ bool MemDisk::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t cou
 IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
   if (fails()) return IoStatus::kIoError;
-  if (geometry().is_flash() && !all_are(is_readable, first, out.size() / geometry().block_size))
-    return IoStatus::kIoError;
-  if (reads_ != nullptr)
-    for (uint64_t i = 0; i < out.size() / geometry().block_size; i++) note_read(first + BlockCount(i));
+  const size_t size = state_.current.geometry().block_size;
+  if (geometry().is_flash() && !all_are(is_readable, first, out.size() / size)) return IoStatus::kIoError;
+  if (reads_ != nullptr) {
+    BlockAddress address = first;
+    for (size_t at = 0; at < out.size(); at += size, address = address + BlockCount(1)) note_read(address);
+  }
   state_.current.read(first, out);
   return IoStatus::kOk;
 }
@@ -44,14 +49,15 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
   if (fails()) return IoStatus::kIoError;
-  const size_t size = geometry().block_size;
+  const size_t size = state_.current.geometry().block_size;
   if (geometry().is_flash() && !all_are(is_erased, first, bytes.size() / size))
     return misuse(Access::kProgramAgain, first, BlockCount(bytes.size() / size));
   scratch_.clear();
-  for (size_t at = 0; at < bytes.size(); at += size) {
+  BlockAddress address = first;
+  for (size_t at = 0; at < bytes.size(); at += size, address = address + BlockCount(1)) {
     scratch_.push_back(make_block(bytes.subspan(at, size)));
-    state_.current.set(first + BlockCount(at / size), scratch_.back());
-    if (reads_ != nullptr) reads_->written(first + BlockCount(at / size));
+    state_.current.set(address, scratch_.back());
+    if (reads_ != nullptr) reads_->written(address);
   }
   state_.log.add_write(first, scratch_, flags);
   return IoStatus::kOk;

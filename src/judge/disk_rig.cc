@@ -279,8 +279,9 @@ bool DiskRig::next_look() {
     const uint32_t position = position_++;
     if (position >= DiskMove::kPositions) break;
     crash_expectation_ = look->promises == 0 ? &during_ : &after_;
-    crash_expectation_digest_ = digest_at(2, crash_expectation_->digest());
-    if (!seen_looks_.insert(digest_at(1, look->epoch.digest()) + crash_expectation_digest_)) continue;
+    crash_expectation_digest_ = crash_expectation_->digest();
+    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_digest_);
+    if (!seen_looks_.insert(what)) continue;
     crash_move_.position = position;
     state_number_ = 0;
     cuts_.begin_look();

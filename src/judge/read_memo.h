@@ -57,7 +57,7 @@ class ReadMemo {
       const Node& node = node_at(path);
       if (node.key != path) return nullptr;
       if (node.count == 0) break;
-      for (uint32_t i = 0; i < node.count; ++i) path = further(path, image, node.addresses[i]);
+      path = further(path, image, std::span(node.addresses).first(node.count));
       if (reads != nullptr)
         passed_.insert(passed_.end(), node.addresses.begin(), node.addresses.begin() + node.count);
     }
@@ -82,9 +82,9 @@ class ReadMemo {
     }
     Digest path = digest_at(kStart, start);
     while (!reads.empty()) {
-      const uint32_t count = put_node(path, reads.first(std::min<size_t>(reads.size(), kAddresses)));
-      for (uint32_t i = 0; i < count; ++i) path = further(path, image, static_cast<uint32_t>(reads[i].value));
-      reads = reads.subspan(count);
+      const Node& node = put_node(path, reads.first(std::min<size_t>(reads.size(), kAddresses)));
+      reads = reads.subspan(node.count);
+      path = further(path, image, std::span(node.addresses).first(node.count));
     }
     entry.key = path;
     node_at(path) = {.key = path, .addresses = {place}, .count = 0};
@@ -102,11 +102,15 @@ class ReadMemo {
     uint32_t count = 0;                            // of addresses; 0: a leaf
   };
 
+  // The path behind a node. Its addresses follow from the path to it, except for how many there are; so what
+  // they hold is just added up, and the processor need not wait for one before it looks at the next.
   template <class ImageLike>
-  static Digest further(const Digest& path, ImageLike& image, uint32_t address) {
-    const BlockAddress at(address);
-    if (mutant(Mutant::kReadsByPlace)) return digest_at(address, path);
-    return digest_at(address, path) + identity(at, image.block(at));
+  static Digest further(const Digest& path, ImageLike& image, std::span<const uint32_t> addresses) {
+    Digest next = digest_at(addresses.size(), path);
+    if (mutant(Mutant::kReadsByPlace)) return next;
+    for (const uint32_t address : addresses)
+      next += identity(BlockAddress(address), image.block(BlockAddress(address)));
+    return next;
   }
   Node& node_at(const Digest& key) { return nodes_[slot_of(key)]; }
   const Node& node_at(const Digest& key) const { return nodes_[slot_of(key)]; }
@@ -118,9 +122,8 @@ class ReadMemo {
     return entry.key == leaf.key ? &entry : nullptr;
   }
 
-  // Makes sure that there is a node with this past that reads the first of these addresses. How many it
-  // reads.
-  uint32_t put_node(const Digest& path, std::span<const BlockAddress> reads) {
+  // Makes sure that there is a node with this past that reads the first of these addresses, at least one.
+  const Node& put_node(const Digest& path, std::span<const BlockAddress> reads) {
     Node& node = node_at(path);
     uint32_t same = 0;
     if (node.key == path)
@@ -129,7 +132,8 @@ class ReadMemo {
       node.key = path;
       for (; same < reads.size(); ++same) node.addresses[same] = static_cast<uint32_t>(reads[same].value);
     }
-    return node.count = same;
+    node.count = same;
+    return node;
   }
 
   std::vector<Node> nodes_;

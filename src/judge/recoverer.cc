@@ -22,10 +22,11 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& targe
       target_(target),
       traits_(target.traits()),
       disk_(blank),
-      known_(setup.memo_bits + kSmall),
-      recoveries_(setup.memo_bits),
-      checks_(setup.memo_bits + kSmall),
-      trials_(setup.memo_bits + kSmall) {
+      memories_(setup.memo_bits),
+      known_(setup.memo_bits + kByImage),
+      recoveries_(setup.memo_bits + kByReads),
+      checks_(setup.memo_bits + kByReads),
+      trials_(setup.memo_bits + kByReads) {
   disk_.set_discard(setup.device.discard);
   for (const ProblemKind& problem : traits_.problems) {
     const auto kind = find_kind(problem.code);
@@ -117,7 +118,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   out.findings |= findings_of(disk_.state().log);
   out.marks |= marks_of(target_);
   if (out.alive) {
-    out.memory = target_.save();
+    out.memory = save();
     out.log = disk_.state().log;
     out.reads = static_cast<uint32_t>(reads_.addresses().size());
     const bool trial = out.findings == 0 && setup_.usability && !mutant(Mutant::kNeverUsed);
@@ -129,6 +130,13 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     out.findings |= compare_ways(image, run, out.tree, notes);
   disk_.watch(nullptr);
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
+}
+
+// What the target remembers, in the same place as when it came before: so it is kept once, and in the cache.
+const Snapshot& Recoverer::save() {
+  Snapshot memory = target_.save();
+  if (const Snapshot* same = memories_.find(memory.digest())) return *same;
+  return memories_.put(memory.digest()) = std::move(memory);
 }
 
 // A check that writes leaves another disk behind, so only one that does not is remembered.
