@@ -6,7 +6,9 @@
 // a search as it is.
 #include <fmt/format.h>
 
-#include <ctime>
+#include <chrono>
+#include <set>
+#include <thread>
 
 #include "cli/bench.h"
 #include "cli/cli.h"
@@ -50,7 +52,7 @@ Result<SearchResult> search(Result<DiskSetup> setup, uint32_t depth, unsigned th
 
 // Eager against lazy: one file of one long write, so that a sync has an epoch of twelve writes and more.
 Status add_runs_saved(Json& out) {
-  const Settings wide = {"files=1", "dirs=0", "write=7", "rename=off", "remount=off"};
+  const Settings wide = {"files=1", "dirs=0", "write=7", "one_write=off", "rename=off", "remount=off"};
   const Result<SearchResult> eager = search(setup_with(wide, {"crash=subsets"}, 16), 3, 2);
   if (!eager) return eager.error();
   const Result<SearchResult> lazy = search(setup_with(wide, {"crash=lazy"}, 16), 3, 2);
@@ -64,36 +66,91 @@ Status add_runs_saved(Json& out) {
   return {};
 }
 
+// Takes successors, and keeps those that were not met before.
+struct Keep : detail::FullSink<DiskSystem> {
+  DiskSystemState& next() { return building; }
+  void commit(Choice, Outcome) {
+    if (!building.over && seen.insert(building.print).second) states.push_back(building);
+  }
+  DiskSystemState building;
+  std::set<Digest> seen;
+  std::vector<DiskSystemState> states;
+};
+
+// The states of so many steps, breadth-first.
+std::vector<DiskSystemState> states_of(const DiskSystem& system, uint32_t depth) {
+  Keep keep;
+  keep.states.resize(1);
+  system.initial(keep.states[0]);
+  for (size_t at = 0, end = 1; depth > 0; --depth, end = keep.states.size())
+    for (; at < end; ++at) {
+      const DiskSystemState from = keep.states[at];
+      system.expand(from, keep);
+    }
+  return std::move(keep.states);
+}
+
+struct Judged {
+  uint64_t runs = 0;
+  double seconds = 0;  // of the power cuts alone: the ops that are cut are performed outside
+};
+
+// Cuts the power in every op from every `step`th state.
+Judged judge(const DiskSystem& system, const std::vector<DiskSystemState>& states, size_t first,
+             size_t step) {
+  using Clock = std::chrono::steady_clock;
+  Judged judged;
+  const RigPool::Lease rig(system.rigs());
+  const uint64_t before = rig->recoverer().runs();
+  for (size_t at = first; at < states.size(); at += step) {
+    rig->begin(states[at]);
+    for (uint32_t op = 0; op < rig->ops().size(); ++op) {
+      rig->run(op);
+      do {
+        const Clock::time_point began = Clock::now();
+        while (rig->next_crash()) {
+        }
+        judged.seconds += std::chrono::duration<double>(Clock::now() - began).count();
+      } while (rig->run_again());
+    }
+  }
+  judged.runs = rig->recoverer().runs() - before;
+  return judged;
+}
+
 Status add_cost(Json& out, const BenchFlags& flags, uint32_t depth) {
   const Settings lazy = {"crash=lazy"};
-  std::vector<double> cpu_ns, copy_ns, per_s, per_s_remembering, mount_share;
+  Result<DiskSetup> setup = setup_with(flags.settings, lazy, kForget);
+  if (!setup) return setup.error();
+  const Result<DiskSystem> system = DiskSystem::make(*setup);
+  if (!system) return system.error();
+  const std::vector<DiskSystemState> states = states_of(*system, depth - 1);
+  std::vector<double> run_ns, copy_ns, per_s, remembering_per_s, mount_share;
   for (int round = 0; round < flags.rounds; ++round) {
     copy_ns.push_back(copy_and_hash_ns(16 << 10));
-    const std::clock_t began = std::clock();
-    const Result<SearchResult> one = search(setup_with(flags.settings, lazy, kForget), depth, 1);
-    if (!one) return one.error();
-    cpu_ns.push_back(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC * 1e9 /
-                     static_cast<double>(one->recoveries));
-    const Result<SearchResult> two = search(setup_with(flags.settings, lazy, kForget), depth, 2);
-    if (!two) return two.error();
-    per_s.push_back(static_cast<double>(two->recoveries) / two->seconds);
+    const Judged one = judge(*system, states, 0, 1);
+    run_ns.push_back(one.seconds * 1e9 / static_cast<double>(one.runs));
+    out["depth"] = depth;
+    out["runs"] = one.runs;
+    Judged half;
+    std::thread other([&] { half = judge(*system, states, 1, 2); });
+    const Judged mine = judge(*system, states, 0, 2);
+    other.join();
+    per_s.push_back(static_cast<double>(mine.runs) / mine.seconds +
+                    static_cast<double>(half.runs) / half.seconds);
     const Result<SearchResult> remembering = search(setup_with(flags.settings, lazy, kRemember), depth, 2);
     if (!remembering) return remembering.error();
-    per_s_remembering.push_back(static_cast<double>(remembering->crash_states) / remembering->seconds);
-    Result<DiskSetup> setup = setup_with(flags.settings, lazy, kForget);
-    if (!setup) return setup.error();
-    const Result<Costs> costs = measure_costs(*std::move(setup), 3, depth);
+    remembering_per_s.push_back(static_cast<double>(remembering->crash_states) / remembering->seconds);
+    out["crash_states"] = remembering->crash_states;
+    const Result<Costs> costs = measure_costs(*setup, 3, depth);
     if (!costs) return costs.error();
     mount_share.push_back(costs->share(costs->recoveries));
-    out["depth"] = depth;
-    out["runs"] = one->recoveries;
-    out["crash_states"] = one->crash_states;
   }
   out["judged_per_s_2"] = median(per_s);
-  out["crash_states_per_s_2"] = median(per_s_remembering);
-  out["cpu_ns_per_run"] = median(cpu_ns);
+  out["crash_states_per_s_2"] = median(remembering_per_s);
+  out["ns_per_run"] = median(run_ns);
   out["copy_and_hash_16k_ns"] = median(copy_ns);
-  out["cost_in_copies"] = median(cpu_ns) / median(copy_ns);
+  out["cost_in_copies"] = median(run_ns) / median(copy_ns);
   out["mount_share"] = median(mount_share);
   return {};
 }
