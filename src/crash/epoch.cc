@@ -98,10 +98,12 @@ void Epoch::restart(Image durable, const Log& open) {
   if (open.empty()) return;
   std::vector<const Event*> events;
   for (const Event* event : open.events(events)) {
-    if (event->changes_blocks())
-      add(*event);
-    else
+    if (!event->changes_blocks())
       freeze();  // the mark of a power cut
+    else if (model_.flash)
+      add_piece(*event);
+    else
+      add(*event);
   }
 }
 
@@ -205,9 +207,11 @@ Digest Epoch::digest() const {
   return digest;
 }
 
-// A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied.
+// A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied. On
+// raw flash the same goes for each piece.
 Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
-  SISYFS_ASSERT(!model_.flash || empty(), "raw flash has no cache, and its power cuts leave nothing open");
+  SISYFS_ASSERT(!model_.flash || end_piece <= frozen_pieces_ || first_piece == end_piece,
+                "raw flash has no cache");
   Log log;
   std::vector<BlockRef> run;
   const auto slot_from = [&](uint32_t p) {
@@ -215,18 +219,21 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
   };
   const auto add_cut = [&] { log.add_mark({MarkKind::kPowerCut, 0}); };
   const uint32_t end = slot_from(end_piece);
-  uint32_t write = kNone, layer = kNone;
+  uint32_t last = kNone, layer = kNone;
   for (uint32_t s = slot_from(first_piece); s < end;) {
     const Piece& piece = pieces_[slots_[s].piece];
     const BlockAddress first = places_[slots_[s].place].address;
     run.clear();
+    const uint32_t write = piece.write, in_piece = slots_[s].piece;
     for (; s < end && pieces_[slots_[s].piece].write == piece.write; s++) {
       if (places_[slots_[s].place].address != first + BlockCount(run.size())) break;
+      if (model_.flash && slots_[s].piece != in_piece) break;
       run.push_back(slots_[s].block);
     }
     if (layer != kNone && layer != piece.layer) add_cut();
     layer = piece.layer;
-    const bool goes_on = std::exchange(write, piece.write) == piece.write;
+    const uint32_t part = model_.flash ? in_piece : write;
+    const bool goes_on = std::exchange(last, part) == part;
     log.set_op(writes_[write].op);
     if (writes_[write].discard) {
       log.add_discard(first, run, goes_on);

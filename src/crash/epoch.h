@@ -159,13 +159,14 @@ class Epoch {
   uint64_t unit_of(BlockAddress address) const { return address.value / blocks_per_unit_; }
   void begin_piece(BlockAddress address);
   void add_slot(BlockAddress address, BlockRef block);
+  void add_flash(const Event& event);
+  void add_erase(BlockAddress first);
+  void add_piece(const Event& event);
+  BlockRef half_programmed(const Block* whole);
   // Settles these blocks at their newest content, and strings what is left anew.
   template <class IsSettled>
   void settle_where(IsSettled is_settled);
   Log log_of(uint32_t first_piece, uint32_t end_piece) const;
-  void add_flash(const Event& event);
-  void add_erase(BlockAddress first);
-  BlockRef half_programmed(const Block* whole);
   void clear();
 
   DeviceModel model_;

@@ -35,6 +35,17 @@ void Epoch::add_flash(const Event& event) {
   }
 }
 
+// What is open behind a power cut was strung before: an event is a piece, and one that is tied to it a
+// further run of that.
+void Epoch::add_piece(const Event& event) {
+  if (!event.tied_to_previous) {
+    writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
+    begin_piece(event.first);
+  }
+  for (uint64_t i = 0; i < event.count.value; i++)
+    add_slot(event.first + BlockCount(i), BlockRef::share(event.block(i)));
+}
+
 // The first half of the new bytes, and the second half erased.
 BlockRef Epoch::half_programmed(const Block* whole) {
   const uint32_t size = durable_.geometry().block_size;

@@ -97,7 +97,7 @@ BlockRef MemDisk::discarded(BlockAddress address) {
     case DiscardReads::kZeros:
       return {};
     case DiscardReads::kOld:
-      if (reads_ != nullptr) reads_->read(address);  // what comes of it depends on what was there
+      if (reads_ != nullptr) note_read(address);  // what comes of it depends on what was there
       return BlockRef::share(state_.current.block(address));
     case DiscardReads::kGarbage:
       return filled_block(geometry().block_size, kRubbish);

@@ -17,9 +17,14 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("file_blocks", 1, kDataBytes / kWriteUnit, 2, "runs of 8 bytes of a file"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "remounts and power cuts on a path, at most"),
-      OptionSpec::choice("crash", {"flash", "whole", "none"}, "flash",
-                         "a program or erase that the power cuts off is done in part, or not at all; or the "
-                         "power never goes"),
+      OptionSpec::choice(
+          "crash", {"flash", "lazy", "whole", "none"}, "flash",
+          "a program or erase that the power cuts off is done in part, all ways one by one; the "
+          "same, told apart only where mount looks; not at all; or the power never goes"),
+      OptionSpec::integer("nesting", 0, 3, 0,
+                          "power cuts in a mount, in the mount after that, and so on, at most"),
+      OptionSpec::flag("all_nested", false,
+                       "power cuts in a mount also where it has changed nothing that it had read"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::flag("checksum", true,
                        "mount takes a page for a record if its check is right; off (wrong): if its header "
@@ -61,7 +66,10 @@ Result<DiskSetup> setup_of(const Options& options) {
   DiskSetup setup;
   setup.make_target = [config] { return make_target(config); };
   setup.device = *device;
-  setup.device.flash = options.choice_text("crash") == "flash";
+  setup.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
+  setup.lazy = options.choice_text("crash") == "lazy";
+  setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
+  setup.all_nested = options.flag("all_nested");
   setup.crashes = options.choice_text("crash") != "none";
   setup.max_system_ops = static_cast<uint32_t>(options.integer("system_ops"));
   Bounds& bounds = setup.bounds;

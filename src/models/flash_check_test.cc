@@ -79,6 +79,21 @@ TEST(FlashCheckTest, WhatTakesAnInterruptionIsSilentWithoutOne) {
   }
 }
 
+// Crash states that are told apart only where mount looks show the same, and so do power cuts in the mount.
+TEST(FlashCheckTest, LazilyAndWithCutsInTheMountTheSameIsFound) {
+  for (const Settings& more :
+       {Settings{"crash=lazy"}, {"nesting=1"}, {"nesting=1", "all_nested=on"}, {"crash=lazy", "nesting=1"}}) {
+    for (const Planted& planted : kPlanted) {
+      const Settings settings = planted.wrong + planted.settings + more;
+      EXPECT_EQ(search(settings, planted.depth).findings, bit(planted.finds))
+          << settings[0] << ' ' << more[0];
+    }
+    EXPECT_EQ(search(more, 5).findings, 0u) << more[0];
+    EXPECT_EQ(search(kNarrow + more, 7).findings, 0u) << more[0];
+    EXPECT_EQ(search(Settings{"units=2", "pages=4"} + more, 5).findings, 0u) << more[0];
+  }
+}
+
 TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   const auto check = check_with(Settings{"erased=first"} + kNarrow);
   SearchOptions options;
