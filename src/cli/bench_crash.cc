@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <set>
 #include <thread>
 
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "judge/costs.h"
+#include "judge/digest_set.h"
 #include "judge/disk_system.h"
 #include "models/journal_check.h"
 
@@ -70,10 +70,10 @@ Status add_runs_saved(Json& out) {
 struct Keep : detail::FullSink<DiskSystem> {
   DiskSystemState& next() { return building; }
   void commit(Choice, Outcome) {
-    if (!building.over && seen.insert(building.print).second) states.push_back(building);
+    if (!building.over && seen.insert(building.print)) states.push_back(building);
   }
   DiskSystemState building;
-  std::set<Digest> seen;
+  DigestSet seen;
   std::vector<DiskSystemState> states;
 };
 
