@@ -370,13 +370,14 @@ DiskState DiskRig::crash_disk() {
   return settle(disk_.state());
 }
 
-// A crash state that was built is known by its image, and others by what they lead to.
+// A crash state that was built is known by its image, and others by what they lead to: memory, tree, and the
+// disk as it was left with what recovery did to it.
 Digest DiskRig::crash_digest() {
   if (const CrashState* state = cuts_.built()) return state->digest();
   const Recovery& recovered = cuts_.recovered();
   if (!recovered.alive) return Digest{cuts_.level(), recovered.findings};
-  return digest_at(1, recovered.memory.digest()) + digest_at(2, print_of(crash_disk())) +
-         digest_at(3, recovered.tree.digest());
+  return digest_at(1, recovered.memory.digest()) + digest_at(2, cuts_.start_digest()) +
+         digest_at(3, recovered.tree.digest()) + digest_at(4, recovered.log.digest());
 }
 
 void DiskRig::put_crash(DiskSystemState& to, Parts parts) {

@@ -109,6 +109,13 @@ DiskState PowerCuts::start() {
   return {rest_.durable(), rest_.durable(), {}, rest_.open_log()};
 }
 
+Digest PowerCuts::start_digest() {
+  Level& level = *levels_[level_];
+  if (!setup_.lazy) return level.state->digest();
+  level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
+  return rest_.digest();
+}
+
 CrashState& PowerCuts::crash_state(uint32_t number) {
   Level& level = *levels_[number];
   if (!setup_.lazy) return *level.state;

@@ -52,8 +52,9 @@ class PowerCuts {
 
   // Of the outcome at hand. Lives until the next call of next().
   const Recovery& recovered() const { return *recovered_; }
-  // The disk that the power cut left: what was not decided is open.
+  // The disk that the power cut left: what was not decided is open. And what it is known by.
   DiskState start();
+  Digest start_digest();
   // How deep it is: 0 for a power cut during the op, 1 for one in the recovery from that, and so on.
   uint32_t level() const { return level_; }
   // The crash state by itself, where crash states are built one by one and this is none of recovery's.
