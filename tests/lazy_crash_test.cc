@@ -1,6 +1,8 @@
 // Lazy crash states against eager ones, through the adapter, on the models, right and wrong.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
 #include <ostream>
 #include <set>
 #include <string>
@@ -163,6 +165,96 @@ TEST(LazyCrash, SixtyBlocksInDoubtAreExhausted) {
   EXPECT_EQ(system->rigs().left_out(), 0u);
   EXPECT_GE(system->rigs().stood_for(), uint64_t{1} << 60);
   EXPECT_LT(system->rigs().runs(), 5000u);
+}
+
+// A system that does not look at a block before its third mount, and then chokes on one of its contents:
+// what the first recovery left open must still be open for the second.
+class LooksLater : public Target {
+ public:
+  static constexpr uint8_t kOld = 7, kNew = 9;
+  explicit LooksLater(uint8_t chokes_on) : chokes_on_(chokes_on) {
+    traits_.ops = OpSet(OpKind::kCreate);
+    traits_.contract = Contract::kStructure;
+    traits_.block_size = 16;
+    traits_.block_count = 3;
+  }
+  const Traits& traits() const override { return traits_; }
+  int format(Disk& disk) override {
+    disk_ = &disk;
+    put(1, kOld);
+    return 0;
+  }
+  int mount(Disk& disk) override {
+    disk_ = &disk;
+    files_ = 0;
+    const uint8_t mounts = get(0);
+    if (mounts >= 2 && get(2) == kNew && get(1) == chokes_on_) return EIO;
+    put(0, static_cast<uint8_t>(mounts + 1));
+    return disk.flush() == IoStatus::kOk ? 0 : EIO;
+  }
+  int unmount() override { return 0; }
+  void power_cut() override { files_ = 0; }
+  // Before the first power cut the block is written, and no flush follows. Later something is, to be cut.
+  OpResult apply(const Op& op) override {
+    if (get(0) >= 2) {
+      put(0, get(0));
+    } else {
+      put(2, kNew);
+      (void)disk_->flush();
+      put(1, kNew);
+    }
+    names_[files_++] = op.path;
+    return {};
+  }
+  Walk walk() override {
+    Walk walk;
+    for (uint8_t f = 0; f < files_; ++f)
+      walk.tree.make(kRootNode, names_[f].text().substr(1), FileType::kFile);
+    return walk;
+  }
+  Snapshot save() const override { return Snapshot(files_, Digest{1, files_}); }
+  void load(const Snapshot& snapshot, Disk& disk) override {
+    disk_ = &disk;
+    files_ = snapshot.empty() ? 0 : snapshot.as<uint8_t>();
+    names_ = {Path("/a"), Path("/b")};
+  }
+
+ private:
+  uint8_t get(uint64_t block) {
+    std::byte bytes[16];
+    EXPECT_EQ(disk_->read(BlockAddress(block), bytes), IoStatus::kOk);
+    return static_cast<uint8_t>(bytes[0]);
+  }
+  void put(uint64_t block, uint8_t value) {
+    const std::byte bytes[16] = {static_cast<std::byte>(value)};
+    EXPECT_EQ(disk_->write(BlockAddress(block), bytes), IoStatus::kOk);
+  }
+
+  uint8_t chokes_on_;
+  Traits traits_;
+  Disk* disk_ = nullptr;
+  uint8_t files_ = 0;
+  std::array<Path, 2> names_{Path("/a"), Path("/b")};
+};
+
+TEST(LazyCrash, WhatTheFirstRecoveryDidNotReadIsOpenForTheSecond) {
+  for (const uint8_t chokes_on : {LooksLater::kOld, LooksLater::kNew}) {
+    for (const bool lazy : {false, true}) {
+      DiskSetup setup;
+      setup.make_target = [=] { return std::make_unique<LooksLater>(chokes_on); };
+      setup.bounds.names = {"a", "b"};
+      setup.bounds.max_files = 2;
+      setup.usability = false;
+      setup.lazy = lazy;
+      const auto check = make_disk_check(std::move(setup));
+      ASSERT_TRUE(check);
+      SearchOptions options;
+      options.bounds.depth = 3;
+      const SearchResult result = (*check)->search(options, {});
+      EXPECT_EQ(result.findings, bit(FindingKind::kNotMountable)) << int{chokes_on} << ' ' << lazy;
+      EXPECT_EQ(result.least_depth[static_cast<size_t>(FindingKind::kNotMountable)], 2u);
+    }
+  }
 }
 
 // FiSC's bugs in recovery: the journal is cleared before what was replayed is durable.
