@@ -1,0 +1,336 @@
+/* Tests of pebble on a flash in memory: what each call does, and random runs against a plain model, in which the
+ * power is cut at every program and erase, in every way. `pebble_test 500` runs more of them. */
+#include "pebble.h"
+
+#include "ram_flash.h"
+
+/* --- a plain model ---------------------------------------------------------------------------------------- */
+
+enum { MODEL_FILES = 8, MODEL_BYTES = 400, MODEL_PATH = 16 };
+
+struct model_file {
+  char path[MODEL_PATH]; /* empty: there is none */
+  bool directory;
+  uint32_t size;
+  uint8_t bytes[MODEL_BYTES];
+};
+struct model {
+  struct model_file files[MODEL_FILES];
+};
+
+static struct model_file *model_find(struct model *model, const char *path) {
+  for (int i = 0; i < MODEL_FILES; i++)
+    if (strcmp(model->files[i].path, path) == 0) return &model->files[i];
+  return NULL;
+}
+
+static bool lies_below(const char *path, const char *directory) {
+  const size_t length = strlen(directory);
+  return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+static bool model_has_below(const struct model *model, const char *directory) {
+  for (int i = 0; i < MODEL_FILES; i++)
+    if (lies_below(model->files[i].path, directory)) return true;
+  return false;
+}
+
+/* Whether the directory of a path is there. */
+static bool model_has_parent(struct model *model, const char *path) {
+  const size_t length = (size_t)(strrchr(path, '/') - path);
+  char parent[MODEL_PATH] = "";
+  memcpy(parent, path, length);
+  const struct model_file *file = length == 0 ? NULL : model_find(model, parent);
+  return length == 0 || (file != NULL && file->directory);
+}
+
+static int model_rename(struct model *model, const char *from, const char *to) {
+  struct model_file *file = model_find(model, from), *target = model_find(model, to);
+  if (file == NULL || !model_has_parent(model, to)) return -ENOENT;
+  if (lies_below(to, from)) return -EINVAL;
+  if (lies_below(from, to)) return -ENOTEMPTY;
+  if (file == target) return 0;
+  if (target != NULL) {
+    if (file->directory && !target->directory) return -ENOTDIR;
+    if (!file->directory && target->directory) return -EISDIR;
+    if (model_has_below(model, to)) return -ENOTEMPTY;
+    memset(target, 0, sizeof *target);
+  }
+  for (int i = 0; i < MODEL_FILES; i++) {
+    struct model_file *moved = &model->files[i];
+    if (moved != file && !lies_below(moved->path, from)) continue;
+    char path[2 * MODEL_PATH] = "";
+    snprintf(path, sizeof path, "%s%s", to, moved->path + strlen(from));
+    memcpy(moved->path, path, MODEL_PATH);
+  }
+  return 0;
+}
+
+struct walk {
+  struct pebble *fs;
+  struct model *model;
+  const char *directory;
+  int found;
+  bool same;
+};
+
+static int walk_name(void *context, const char *name) {
+  struct walk *walk = context;
+  char path[2 * MODEL_PATH];
+  snprintf(path, sizeof path, "%s/%s", walk->directory, name);
+  struct model_file *file = model_find(walk->model, path);
+  struct pebble_stat stat;
+  walk->found++;
+  if (file == NULL || pebble_stat(walk->fs, path, &stat) != 0 || stat.is_directory != file->directory) {
+    walk->same = false;
+    return 1;
+  }
+  if (stat.is_directory) {
+    struct walk below = {walk->fs, walk->model, path, 0, true};
+    CHECK(pebble_readdir(walk->fs, path, walk_name, &below) == 0);
+    walk->found += below.found;
+    walk->same &= below.same;
+  } else {
+    uint8_t bytes[MODEL_BYTES + 1];
+    const int64_t length = pebble_read(walk->fs, path, 0, bytes, sizeof bytes);
+    walk->same &= length == (int64_t)stat.size && stat.size == file->size && memcmp(bytes, file->bytes, file->size) == 0;
+  }
+  return 0;
+}
+
+static bool is_same(struct pebble *fs, struct model *model) {
+  struct walk walk = {fs, model, "", 0, true};
+  CHECK(pebble_readdir(fs, "/", walk_name, &walk) == 0);
+  int files = 0;
+  for (int i = 0; i < MODEL_FILES; i++) files += model->files[i].path[0] != 0;
+  return walk.same && walk.found == files;
+}
+
+/* --- random runs ------------------------------------------------------------------------------------------ */
+
+static uint32_t random_state;
+static uint32_t dice(uint32_t sides) {
+  random_state = random_state * 1664525 + 1013904223;
+  return (random_state >> 8) % sides;
+}
+
+/* One call there and in the model. The model changes only where the call succeeded; what it answers otherwise
+ * must be what the model says, or that there is no room, or that the power is gone. */
+static int step(struct pebble *fs, struct model *model, bool *synced) {
+  static const char *const paths[] = {"/a", "/b", "/c", "/d", "/d/a", "/d/b", "/a/b", "/d/d"};
+  const char *path = paths[dice(8)], *to = paths[dice(8)];
+  struct model after = *model;
+  struct model_file *file = model_find(&after, path);
+  const uint32_t kind = dice(12), offset = dice(200), length = dice(2) ? 1 + dice(40) : 1 + dice(MODEL_BYTES - 200);
+  const int missing = model_has_parent(&after, path) ? 0 : -1; /* ENOENT or ENOTDIR */
+  int expected = 0, answer;
+  *synced = false;
+  switch (kind) {
+    case 0:
+    case 1:
+    case 2:
+      expected = missing ? missing : file != NULL ? -EEXIST : 0;
+      if (expected == 0) {
+        file = model_find(&after, "");
+        if (file == NULL) return 0;
+        strcpy(file->path, path);
+        file->directory = kind == 2;
+      }
+      answer = kind == 2 ? pebble_mkdir(fs, path) : pebble_create(fs, path);
+      break;
+    case 3:
+      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
+      if (expected == 0) memset(file, 0, sizeof *file);
+      answer = pebble_unlink(fs, path);
+      break;
+    case 4:
+      expected = missing ? missing : file == NULL ? -ENOENT : !file->directory ? -ENOTDIR : 0;
+      if (expected == 0 && model_has_below(&after, path)) expected = -ENOTEMPTY;
+      if (expected == 0) memset(file, 0, sizeof *file);
+      answer = pebble_rmdir(fs, path);
+      break;
+    case 5:
+    case 6:
+      expected = missing ? missing : model_rename(&after, path, to);
+      if (expected == -ENOENT) expected = -1;
+      answer = pebble_rename(fs, path, to);
+      break;
+    case 7:
+      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
+      if (expected == 0) {
+        if (offset < file->size) memset(file->bytes + offset, 0, file->size - offset);
+        file->size = offset;
+      }
+      answer = pebble_truncate(fs, path, offset);
+      break;
+    case 8:
+      answer = dice(2) ? pebble_sync(fs) : pebble_fsync(fs, "/");
+      *synced = answer == 0;
+      break;
+    default:
+      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
+      uint8_t bytes[MODEL_BYTES];
+      const uint8_t value = (uint8_t)dice(256);
+      for (uint32_t i = 0; i < length; i++) bytes[i] = (uint8_t)(value + i);
+      if (expected == 0) {
+        memcpy(file->bytes + offset, bytes, length);
+        if (file->size < offset + length) file->size = offset + length;
+      }
+      const int64_t written = pebble_write(fs, path, offset, bytes, length);
+      answer = written < 0 ? (int)written : 0;
+      CHECK(written < 0 || written == length);
+  }
+  if (answer == -EIO) return answer;
+  if (answer == -ENOSPC) {
+    CHECK(expected == 0 && kind != 3 && kind != 4 && kind != 7);
+    return 0;
+  }
+  if (expected == -1)
+    CHECK(answer == -ENOENT || answer == -ENOTDIR || answer == -EINVAL);
+  else
+    CHECK(answer == expected);
+  if (answer == 0) *model = after;
+  return 0;
+}
+
+static void on_problem(void *report, const char *text) {
+  (void)report;
+  fprintf(stderr, "check: %s\n", text);
+  abort();
+}
+
+enum { STEPS = 12 };
+
+/* What a run goes through when nothing goes wrong. */
+struct story {
+  struct model states[STEPS + 1];
+  int synced[STEPS + 1];       /* the last state that was synced then */
+  uint32_t changes[STEPS + 1]; /* programs and erases until then */
+  uint32_t all_changes;        /* with the unmount */
+};
+
+/* Runs from the first state on, until the power goes if it does. */
+static void tell(struct ram_flash *ram, struct story *story, uint32_t seed) {
+  struct pebble *fs;
+  random_state = seed;
+  CHECK(pebble_mount(&ram->flash, &fs) == 0);
+  CHECK(is_same(fs, &story->states[0]));
+  for (int i = 1; i <= STEPS && !ram->off; i++) {
+    bool synced;
+    story->states[i] = story->states[i - 1];
+    if (step(fs, &story->states[i], &synced) != 0) {
+      CHECK(ram->off);
+      break;
+    }
+    story->synced[i] = synced ? i : story->synced[i - 1];
+    story->changes[i] = ram->changes;
+    if (!ram->off) CHECK(is_same(fs, &story->states[i]));
+  }
+  CHECK(pebble_unmount(fs) == (ram->off ? -EIO : 0));
+  story->all_changes = ram->changes;
+}
+
+/* The power was cut off at this change: gives which state of the story came back. */
+static int recovered(struct ram_flash *ram, struct story *story, uint32_t cut) {
+  int last = 1;
+  while (last <= STEPS && story->changes[last] < cut) last++;
+  const int from = story->synced[last - 1], to = last <= STEPS ? last : STEPS;
+  ram_power_on(ram);
+  CHECK(pebble_check(&ram->flash, on_problem, NULL) == 0);
+  struct pebble *fs;
+  CHECK(pebble_mount(&ram->flash, &fs) == 0);
+  int found = to;
+  while (found >= from && !is_same(fs, &story->states[found])) found--;
+  CHECK(found >= from);
+  CHECK(pebble_unmount(fs) == 0);
+  CHECK(ram->changes == 0);
+  return found;
+}
+
+struct image {
+  uint8_t *bytes;
+  bool *unreadable;
+};
+
+static void copy_flash(const struct pebble_flash *flash, struct image to, struct image from) {
+  const size_t pages = (size_t)flash->unit_pages * flash->units;
+  memcpy(to.bytes, from.bytes, pages * flash->page_size);
+  memcpy(to.unreadable, from.unreadable, pages * sizeof *from.unreadable);
+}
+
+static uint64_t cuts;
+
+/* Every cut of a run, and after each of them another run with a cut somewhere. */
+static void cut_everywhere(struct ram_flash *ram, struct image start, struct story *story, uint32_t seed) {
+  const struct image flash = {ram->bytes, ram->unreadable};
+  static struct story cut_story, next_story, whole_story;
+  for (uint32_t cut = 1; cut <= story->all_changes; cut++) {
+    uint32_t variants = 1;
+    for (uint32_t variant = 0; variant < variants; variant++) {
+      copy_flash(&ram->flash, flash, start);
+      ram_power_on(ram);
+      ram->cut_after = cut;
+      ram->variant = variant;
+      cut_story.states[0] = story->states[0];
+      tell(ram, &cut_story, seed);
+      CHECK(ram->off);
+      variants = ram_variants(ram);
+      const int found = recovered(ram, story, cut);
+      cuts++;
+
+      whole_story.states[0] = next_story.states[0] = story->states[found];
+      const uint32_t next_seed = seed ^ cut * 31 ^ variant;
+      uint8_t *bytes = malloc((size_t)ram->flash.page_size * ram->flash.unit_pages * ram->flash.units);
+      bool *unreadable = malloc(ram->flash.unit_pages * ram->flash.units * sizeof *unreadable);
+      const struct image after_cut = {bytes, unreadable};
+      copy_flash(&ram->flash, after_cut, flash);
+      tell(ram, &whole_story, next_seed);
+      if (whole_story.all_changes != 0) {
+        copy_flash(&ram->flash, flash, after_cut);
+        ram_power_on(ram);
+        ram->cut_after = 1 + next_seed % whole_story.all_changes;
+        ram->variant = next_seed / 7 % 81;
+        tell(ram, &next_story, next_seed);
+        recovered(ram, &whole_story, 1 + next_seed % whole_story.all_changes);
+        cuts++;
+      }
+      free(bytes);
+      free(unreadable);
+    }
+  }
+}
+
+static void test_random_runs(uint32_t page_size, uint32_t unit_pages, uint32_t units, uint32_t runs) {
+  struct ram_flash *ram = ram_new(page_size, unit_pages, units), *start = ram_new(page_size, unit_pages, units);
+  CHECK(pebble_format(&ram->flash) == 0);
+  static struct story story;
+  memset(&story, 0, sizeof story);
+  const struct image image = {start->bytes, start->unreadable}, flash = {ram->bytes, ram->unreadable};
+  for (uint32_t run = 1; run <= runs; run++) {
+    const uint32_t seed = run * 7919 + units;
+    ram_power_on(ram);
+    copy_flash(&ram->flash, image, flash);
+    tell(ram, &story, seed);
+    struct ram_flash *end = ram_new(page_size, unit_pages, units);
+    const struct image end_image = {end->bytes, end->unreadable};
+    copy_flash(&ram->flash, end_image, flash);
+    cut_everywhere(ram, image, &story, seed);
+    copy_flash(&ram->flash, flash, end_image);
+    story.states[0] = story.states[STEPS];
+    ram_free(end);
+  }
+  ram_free(start);
+  ram_free(ram);
+}
+
+/* --- one thing at a time ---------------------------------------------------------------------------------- */
+
+int main(int argc, char **argv) {
+  const uint32_t runs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+  test_random_runs(128, 4, 8, runs);
+  test_random_runs(64, 2, 16, runs);
+  test_random_runs(128, 2, 9, runs);
+  test_random_runs(256, 8, 6, runs);
+  printf("%lu power cuts\n", (unsigned long)cuts);
+  return 0;
+}
