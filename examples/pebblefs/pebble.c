@@ -1,6 +1,7 @@
-/* Files and directories: the state in memory, which follows the log record by record, and the calls that change
- * it. A call first finds out whether it may, then makes room, and then appends its records, the last of which
- * makes it count. What it does in memory is done by the same code that does it when the log is read again. */
+/* Files and directories: the state in memory, which follows the log record by record, and the calls that
+ * change it. A call first finds out whether it may, then makes room, and then appends its records, the last
+ * of which makes it count. What it does in memory is done by the same code that does it when the log is read
+ * again. */
 #include "pebble.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 #include "pebble_log.h"
 
-/* --- the state in memory ---------------------------------------------------------------------------------- */
+/* --- the state in memory --------------------------------------------------------------------------- */
 
 uint16_t *state_chunk(struct pebble *fs, struct node *node, uint32_t index) {
   uint16_t *link = &node->chunks;
@@ -21,14 +22,8 @@ static address chunk_address(struct pebble *fs, struct node *node, uint32_t inde
   return chunk != 0 && fs->chunks[chunk].index == index ? fs->chunks[chunk].at : 0;
 }
 
-/* Sets the size and forgets what lies behind it. */
-static void set_size(struct pebble *fs, struct node *node, uint32_t size) {
-#ifdef PEBBLE_BUG_TRUNCATE
-  const uint32_t chunks = size / fs->chunk_size + 1;
-#else
-  const uint32_t chunks = size / fs->chunk_size + (size % fs->chunk_size != 0);
-#endif
-  uint16_t *link = state_chunk(fs, node, chunks);
+static void drop_chunks(struct pebble *fs, struct node *node, uint32_t first) {
+  uint16_t *link = state_chunk(fs, node, first);
   while (*link != 0) {
     const uint16_t gone = *link;
     *link = fs->chunks[gone].next;
@@ -36,6 +31,16 @@ static void set_size(struct pebble *fs, struct node *node, uint32_t size) {
     fs->free_chunks = gone;
     fs->alive--;
   }
+}
+
+/* Sets the size and forgets what lies behind it. */
+static void set_size(struct pebble *fs, struct node *node, uint32_t size) {
+#ifdef PEBBLE_BUG_TRUNCATE
+  const uint32_t chunks = size / fs->chunk_size + 1;
+#else
+  const uint32_t chunks = size / fs->chunk_size + (size % fs->chunk_size != 0);
+#endif
+  drop_chunks(fs, node, chunks);
   node->size = size;
 }
 
@@ -75,7 +80,7 @@ int state_apply(struct pebble *fs, const struct record *record, address at) {
     case KIND_GONE:
       if (record->node == ROOT) return -EIO;
       fs->alive -= node->at != 0;
-      set_size(fs, node, 0);
+      drop_chunks(fs, node, 0);
       *node = (struct node){0};
       return 0;
     default:
@@ -101,7 +106,7 @@ struct record state_node_record(const struct pebble *fs, uint16_t node, uint8_t 
                          .bytes = (const uint8_t *)n->name};
 }
 
-/* --- paths ------------------------------------------------------------------------------------------------ */
+/* --- paths ----------------------------------------------------------------------------------------- */
 
 /* Where a path leads. */
 struct found {
@@ -159,7 +164,7 @@ static bool lies_in(const struct pebble *fs, uint16_t node, uint16_t directory) 
   return node == directory;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------ */
+/* --- names ----------------------------------------------------------------------------------------- */
 
 static int add(struct pebble *fs, const char *path, uint8_t kind) {
   struct found at;
@@ -243,7 +248,7 @@ int pebble_rename(struct pebble *fs, const char *old_path, const char *new_path)
   return log_append(fs, &record);
 }
 
-/* --- data ------------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------------ */
 
 /* Reads a chunk into fs->content; what is not there is zero. */
 static int load_chunk(struct pebble *fs, struct node *node, uint32_t index) {
@@ -281,59 +286,61 @@ struct part {
 };
 
 static struct part part_at(const struct pebble *fs, uint32_t offset, uint32_t end) {
-  const struct part part = {offset / fs->chunk_size, offset % fs->chunk_size, fs->chunk_size - offset % fs->chunk_size};
-  return end - offset < part.length ? (struct part){part.index, part.begin, end - offset} : part;
+  const uint32_t begin = offset % fs->chunk_size, rest = fs->chunk_size - begin;
+  return (struct part){offset / fs->chunk_size, begin, end - offset < rest ? end - offset : rest};
 }
 
-int64_t pebble_write(struct pebble *fs, const char *path, uint32_t offset, const void *bytes, uint32_t length) {
+int64_t pebble_write(struct pebble *fs, const char *path, uint64_t offset, const void *bytes,
+                     uint32_t length) {
   uint16_t node;
   int error = find_file(fs, path, &node);
   if (error != 0) return error;
   if (length == 0) return 0;
-  if ((uint64_t)offset + length > largest_file(fs)) return -EFBIG;
+  if (offset > largest_file(fs) || length > largest_file(fs) - offset) return -EFBIG;
   struct node *n = &fs->nodes[node];
-  const uint32_t end = offset + length, size = end > n->size ? end : n->size;
-  const uint32_t first = offset / fs->chunk_size, last = (end - 1) / fs->chunk_size;
+  const uint32_t begin = (uint32_t)offset, end = begin + length, size = end > n->size ? end : n->size;
+  const uint32_t first = begin / fs->chunk_size, last = (end - 1) / fs->chunk_size;
   uint32_t added = 0;
   for (uint32_t index = first; index <= last; index++) added += chunk_address(fs, n, index) == 0;
   if ((error = log_make_room(fs, added, last - first + 1)) != 0) return error;
-  uint32_t at = offset;
+  uint32_t at = begin;
   while (at < end) {
     const struct part part = part_at(fs, at, end);
     if (part.length != fs->chunk_size && (error = load_chunk(fs, n, part.index)) != 0) break;
-    memcpy(fs->content + part.begin, (const uint8_t *)bytes + (at - offset), part.length);
+    memcpy(fs->content + part.begin, (const uint8_t *)bytes + (at - begin), part.length);
     const uint8_t flags = (part.index == first ? GROUP_FIRST : 0) | (part.index == last ? GROUP_LAST : 0);
     if ((error = append_chunk(fs, node, part.index, size, flags)) != 0) break;
     at += part.length;
   }
   if (error == 0) return length;
-  fs->failed |= at != offset; /* memory has a part of it */
+  fs->failed |= at != begin; /* memory has a part of it */
   return error;
 }
 
-int64_t pebble_read(struct pebble *fs, const char *path, uint32_t offset, void *bytes, uint32_t length) {
+int64_t pebble_read(struct pebble *fs, const char *path, uint64_t offset, void *bytes, uint32_t length) {
   uint16_t node;
   int error = find_file(fs, path, &node);
   if (error != 0) return error;
   struct node *n = &fs->nodes[node];
   if (offset >= n->size) return 0;
-  const uint32_t end = length < n->size - offset ? offset + length : n->size;
-  for (uint32_t at = offset; at < end;) {
+  const uint32_t begin = (uint32_t)offset, end = length < n->size - begin ? begin + length : n->size;
+  for (uint32_t at = begin; at < end;) {
     const struct part part = part_at(fs, at, end);
     if ((error = load_chunk(fs, n, part.index)) != 0) return error;
-    memcpy((uint8_t *)bytes + (at - offset), fs->content + part.begin, part.length);
+    memcpy((uint8_t *)bytes + (at - begin), fs->content + part.begin, part.length);
     at += part.length;
   }
-  return end - offset;
+  return end - begin;
 }
 
 /* The chunk in which the new end lies is written once more, shorter: a file that grows again has zeros there.
  * Its record carries the size. */
-int pebble_truncate(struct pebble *fs, const char *path, uint32_t size) {
+int pebble_truncate(struct pebble *fs, const char *path, uint64_t new_size) {
   uint16_t node;
   int error = find_file(fs, path, &node);
   if (error != 0) return error;
-  if (size > largest_file(fs)) return -EFBIG;
+  if (new_size > largest_file(fs)) return -EFBIG;
+  const uint32_t size = (uint32_t)new_size;
   struct node *n = &fs->nodes[node];
   if (size == n->size) return 0;
   if ((error = log_make_room(fs, 0, 1)) != 0) return error;
@@ -347,7 +354,7 @@ int pebble_truncate(struct pebble *fs, const char *path, uint32_t size) {
   return log_append(fs, &record);
 }
 
-/* --- the rest --------------------------------------------------------------------------------------------- */
+/* --- the rest -------------------------------------------------------------------------------------- */
 
 int pebble_sync(struct pebble *fs) {
   if (fs->failed) return -EIO;
@@ -363,7 +370,8 @@ int pebble_fsync(struct pebble *fs, const char *path) {
   if (at.node == NO_NODE) return -ENOENT;
 #ifdef PEBBLE_BUG_FSYNC
   bool dirty = false;
-  for (uint16_t c = fs->nodes[at.node].chunks; c != 0; c = fs->chunks[c].next) dirty |= (fs->chunks[c].at & IN_BUFFER) != 0;
+  for (uint16_t c = fs->nodes[at.node].chunks; c != 0; c = fs->chunks[c].next)
+    dirty |= (fs->chunks[c].at & IN_BUFFER) != 0;
   if (!dirty) return 0;
 #endif
   return pebble_sync(fs);
@@ -378,7 +386,8 @@ int pebble_stat(struct pebble *fs, const char *path, struct pebble_stat *out) {
   return 0;
 }
 
-int pebble_readdir(struct pebble *fs, const char *path, int (*each)(void *list, const char *name), void *list) {
+int pebble_readdir(struct pebble *fs, const char *path, int (*each)(void *list, const char *name),
+                   void *list) {
   struct found at;
   const int error = find(fs, path, &at);
   if (error != 0) return error;

@@ -16,8 +16,8 @@
  *
  * There are no file handles: a call names its file. Paths are absolute, "/log/today"; the root is "/". All
  * functions return 0, or a count, or a negative errno, and then they have changed nothing. After -EIO from a
- * call that changes something only pebble_unmount is left to do. Memory is taken at mount and at no other time;
- * one caller at a time. README.md tells how it works.
+ * call that changes something only pebble_unmount is left to do. Memory is taken at mount and at no other
+ * time; one caller at a time. README.md tells how it works.
  */
 #ifndef PEBBLE_H
 #define PEBBLE_H
@@ -29,8 +29,8 @@
 #define PEBBLE_NAME_MAX 23 /* bytes of a name; fewer on pages of less than 96 bytes */
 
 /* The flash. A page is what is programmed at once and never again until its unit is erased, which makes all
- * bytes of its pages 0xFF. The functions return 0 or a negative errno; a page that cannot be read, because the
- * power went while it was programmed or erased, is an error of read. */
+ * bytes of its pages 0xFF. The functions return 0 or a negative errno; a page that cannot be read, because
+ * the power went while it was programmed or erased, is an error of read. */
 struct pebble_flash {
   uint32_t page_size;  /* bytes, 64 to 32768 */
   uint32_t unit_pages; /* pages of an erase unit, at least 2 */
@@ -72,18 +72,21 @@ int pebble_rmdir(struct pebble *fs, const char *path);
 int pebble_rename(struct pebble *fs, const char *from, const char *to);
 
 /* Bytes written: all, or an error. What lies between the old end and `offset` reads as zeros. */
-int64_t pebble_write(struct pebble *fs, const char *path, uint32_t offset, const void *bytes, uint32_t length);
+int64_t pebble_write(struct pebble *fs, const char *path, uint64_t offset, const void *bytes,
+                     uint32_t length);
 /* Bytes read: fewer only at the end of the file. */
-int64_t pebble_read(struct pebble *fs, const char *path, uint32_t offset, void *bytes, uint32_t length);
-int pebble_truncate(struct pebble *fs, const char *path, uint32_t size);
+int64_t pebble_read(struct pebble *fs, const char *path, uint64_t offset, void *bytes, uint32_t length);
+int pebble_truncate(struct pebble *fs, const char *path, uint64_t size);
 
 int pebble_stat(struct pebble *fs, const char *path, struct pebble_stat *out);
 /* Calls `each` for every name; not 0: it has seen enough. */
-int pebble_readdir(struct pebble *fs, const char *path, int (*each)(void *list, const char *name), void *list);
+int pebble_readdir(struct pebble *fs, const char *path, int (*each)(void *list, const char *name),
+                   void *list);
 
 /* Checks a flash that is not mounted and writes nothing. Calls `problem` for each thing that is wrong. */
-int pebble_check(const struct pebble_flash *flash, void (*problem)(void *report, const char *text), void *report);
+int pebble_check(const struct pebble_flash *flash, void (*problem)(void *report, const char *text),
+                 void *report);
 /* What a page holds, in words, whatever state the flash is in. */
-void pebble_describe(const struct pebble_flash *flash, uint32_t page, char *text, size_t size);
+int pebble_describe(const struct pebble_flash *flash, uint32_t page, char *text, size_t size);
 
 #endif

@@ -37,7 +37,8 @@ static void check_name(const struct check *check, uint16_t node) {
 static void check_data(const struct check *check, uint16_t node) {
   struct pebble *fs = check->fs;
   const struct node *n = &fs->nodes[node];
-  expect(check, n->kind == KIND_FILE || (n->chunks == 0 && n->size == 0), "something that is no file has data");
+  expect(check, n->kind == KIND_FILE || (n->chunks == 0 && n->size == 0),
+         "something that is no file has data");
   for (uint16_t c = n->chunks; c != 0; c = fs->chunks[c].next) {
     const struct chunk *chunk = &fs->chunks[c];
     struct record record;
@@ -76,7 +77,8 @@ static void check_counts(const struct check *check) {
   expect(check, unused == fs->capacity, "chunks are lost");
 }
 
-int pebble_check(const struct pebble_flash *flash, void (*problem)(void *report, const char *text), void *report) {
+int pebble_check(const struct pebble_flash *flash, void (*problem)(void *report, const char *text),
+                 void *report) {
   struct check check = {.problem = problem, .report = report};
   const int error = pebble_mount(flash, &check.fs);
   if (error == -EIO) problem(report, "a page of the log is missing or makes no sense");
@@ -89,7 +91,7 @@ int pebble_check(const struct pebble_flash *flash, void (*problem)(void *report,
   return 0;
 }
 
-/* --- in words --------------------------------------------------------------------------------------------- */
+/* --- in words -------------------------------------------------------------------------------------- */
 
 struct text {
   char *to;
@@ -122,7 +124,7 @@ static void add_record(struct text *text, const struct record *record) {
   if (!(record->flags & GROUP_LAST)) add(text, ", and more");
 }
 
-void pebble_describe(const struct pebble_flash *flash, uint32_t page, char *to, size_t size) {
+int pebble_describe(const struct pebble_flash *flash, uint32_t page, char *to, size_t size) {
   struct text text = {.to = to, .size = size};
   uint8_t *bytes = malloc(flash->page_size);
   const int loaded = bytes == NULL ? -ENOMEM : page_load(flash, page, bytes);
@@ -135,4 +137,5 @@ void pebble_describe(const struct pebble_flash *flash, uint32_t page, char *to, 
     while (record_next(bytes, page_used(bytes), &offset, &record)) add_record(&text, &record);
   }
   free(bytes);
+  return loaded == -ENOMEM ? -ENOMEM : 0;
 }

@@ -1,12 +1,12 @@
 /* The log: pages and records, appending, and cleaning.
  *
  * What makes it safe to cut the power anywhere:
- * - A page is believed only if its checksum is right, and the page after the last one that is not erased is the
- *   next to be programmed: a page that the power cut off is passed over.
+ * - A page is believed only if its checksum is right, and the page after the last one that is not erased is
+ * the next to be programmed: a page that the power cut off is passed over.
  * - The tail is written in every page. A unit is erased only when a page is on the flash that names a tail
  *   behind it; so what an interrupted erase leaves there is not part of the log and cannot come back.
- * - A unit is erased when it is about to be filled, not when it was cleaned. An erase that was cut off may look
- *   complete; it is done again in any case.
+ * - A unit is erased when it is about to be filled, not when it was cleaned. An erase that was cut off may
+ * look complete; it is done again in any case.
  *
  * The units are filled in turn and the oldest is cleaned first. So all are erased equally often, and a record
  * that something is gone need not be kept: what it takes back left the log before it.
@@ -22,7 +22,7 @@ uint32_t pebble_spare_units(const struct pebble_flash *flash) {
   return 2 + (8 + flash->unit_pages - 1) / flash->unit_pages;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------ */
+/* --- bytes ----------------------------------------------------------------------------------------- */
 
 static uint16_t get16(const uint8_t *from) { return (uint16_t)(from[0] | from[1] << 8); }
 
@@ -60,7 +60,7 @@ bool number_is_before(uint32_t a, uint32_t b) {
 #endif
 }
 
-/* --- pages and records ------------------------------------------------------------------------------------ */
+/* --- pages and records ----------------------------------------------------------------------------- */
 
 static bool is_erased(const uint8_t *bytes, uint32_t length) {
   for (uint32_t i = 0; i < length; i++)
@@ -120,7 +120,7 @@ int log_read(struct pebble *fs, address at, struct record *out) {
   return loaded == 1 && record_next(fs->page, page_used(fs->page), &offset, out) ? 0 : -EIO;
 }
 
-/* --- appending -------------------------------------------------------------------------------------------- */
+/* --- appending ------------------------------------------------------------------------------------- */
 
 /* Whether nothing of this unit belongs to a log with this tail. */
 static bool is_free(const struct pebble *fs, uint32_t unit, uint32_t tail) {
@@ -143,15 +143,10 @@ int unit_erase(const struct pebble_flash *flash, uint32_t unit) {
 
 /* Goes on with the next unit that is free. One that cannot be erased is left alone. */
 static int open_unit(struct pebble *fs) {
-#ifdef PEBBLE_BUG_EARLY_ERASE
-  const uint32_t tail = fs->tail;
-#else
-  const uint32_t tail = fs->durable_tail;
-#endif
   if (fs->flash.sync != NULL && fs->flash.sync(&fs->flash) != 0) return -EIO;
   for (uint32_t step = 1; step < fs->flash.units; step++) {
     const uint32_t unit = (fs->head + step) % fs->flash.units;
-    if (!is_free(fs, unit, tail) || unit_erase(&fs->flash, unit) != 0) continue;
+    if (!is_free(fs, unit, fs->durable_tail) || unit_erase(&fs->flash, unit) != 0) continue;
     fs->units[unit].used = false;
     fs->head = unit;
     fs->head_pages = 0;
@@ -210,7 +205,7 @@ int log_append(struct pebble *fs, const struct record *record) {
   return record_next(fs->buffer, fs->used, &offset, &in_log) ? state_apply(fs, &in_log, at) : -EIO;
 }
 
-/* --- cleaning --------------------------------------------------------------------------------------------- */
+/* --- cleaning -------------------------------------------------------------------------------------- */
 
 static int copy_node(struct pebble *fs, uint16_t node, address from, address to) {
   struct node *n = &fs->nodes[node];
@@ -249,13 +244,18 @@ static int clean_oldest(struct pebble *fs) {
     if (error != 0) return error;
   }
   fs->tail = next_tail;
+#ifdef PEBBLE_BUG_EARLY_ERASE
+  return unit_erase(&fs->flash, oldest);
+#else
   return 0;
+#endif
 }
 
 int log_make_room(struct pebble *fs, uint32_t alive, uint32_t records) {
   if (fs->failed) return -EIO;
   if (fs->alive + alive > fs->capacity) return -ENOSPC;
-  /* What cleaning a unit needs: a page for each of its own, one for what the buffer holds, one for the tail. */
+  /* What cleaning a unit needs: a page for each of its own, one for what the buffer holds, one for the tail.
+   */
   const uint32_t to_clean = fs->flash.unit_pages + 2;
   const uint32_t needed = 1 + (records + fs->page_records - 1) / fs->page_records + to_clean;
   for (uint32_t round = 0; free_pages(fs, fs->durable_tail) < needed; round++) {

@@ -10,10 +10,10 @@
  *     DATA        which chunk      of the file          the chunk, up to the end of the file
  *     GONE        -                -                    -
  *
- * Numbers are little-endian. The log is all pages whose numbers lie between the tail that the newest page names
- * and that newest page itself. Reading it from the tail on gives the state; what is not in the log does not
- * matter, whatever it looks like. The records of one call that changes something are a group: the first and the
- * last of it are flagged, and a group without a last record was cut off and counts for nothing.
+ * Numbers are little-endian. The log is all pages whose numbers lie between the tail that the newest page
+ * names and that newest page itself. Reading it from the tail on gives the state; what is not in the log does
+ * not matter, whatever it looks like. The records of one call that changes something are a group: the first
+ * and the last of it are flagged, and a group without a last record was cut off and counts for nothing.
  */
 #ifndef PEBBLE_LOG_H
 #define PEBBLE_LOG_H
@@ -36,8 +36,8 @@ struct record {
   const uint8_t *bytes;
 };
 
-/* Where a record lies: its byte on the flash, or in the page that is being filled. 0 is nowhere, because every
- * page begins with a header. */
+/* Where a record lies: its byte on the flash, or in the page that is being filled. 0 is nowhere, because
+ * every page begins with a header. */
 typedef uint32_t address;
 #define IN_BUFFER 0x80000000u
 
@@ -85,7 +85,8 @@ struct pebble {
   bool failed;                 /* memory knows of something that could not be programmed */
 };
 
-/* --- pebble_log.c: pages, records and the log --------------------------------------------------------------- */
+/* --- pebble_log.c: pages, records and the log
+ * --------------------------------------------------------------- */
 
 /* Reads a page and checks it: 1 if it is whole, 0 if it is erased, or a negative errno. */
 int page_load(const struct pebble_flash *flash, uint32_t page, uint8_t *bytes);
@@ -98,8 +99,8 @@ int unit_erase(const struct pebble_flash *flash, uint32_t unit);
 /* Decodes the record at an offset and moves the offset behind it. False: there is none before `end`. */
 bool record_next(const uint8_t *page, uint32_t end, uint32_t *offset, struct record *out);
 
-/* Makes sure that `alive` more nodes and chunks may live and that `records` can be appended and flushed. Cleans
- * if it has to. -ENOSPC: there is no room. */
+/* Makes sure that `alive` more nodes and chunks may live and that `records` can be appended and flushed.
+ * Cleans if it has to. -ENOSPC: there is no room. */
 int log_make_room(struct pebble *fs, uint32_t alive, uint32_t records);
 /* Adds a record to the log and to the state in memory. Its bytes do not lie in the buffer. */
 int log_append(struct pebble *fs, const struct record *record);
@@ -109,7 +110,7 @@ void log_clear_buffer(struct pebble *fs);
 /* Reads the record at an address. Its bytes last until the next read, append or flush. */
 int log_read(struct pebble *fs, address at, struct record *out);
 
-/* --- pebble.c: the state in memory ------------------------------------------------------------------------ */
+/* --- pebble.c: the state in memory ----------------------------------------------------------------- */
 
 /* Does what a record says that lies at this address. -EIO: it says nonsense. */
 int state_apply(struct pebble *fs, const struct record *record, address at);
@@ -120,7 +121,7 @@ address *state_place(struct pebble *fs, const struct record *record);
 /* The record that says again what is known of a node. */
 struct record state_node_record(const struct pebble *fs, uint16_t node, uint8_t flags);
 
-/* --- pebble_mount.c: from and to nothing ------------------------------------------------------------------ */
+/* --- pebble_mount.c: from and to nothing ----------------------------------------------------------- */
 
 int pebble_new(const struct pebble_flash *flash, struct pebble **out);
 void pebble_free(struct pebble *fs);

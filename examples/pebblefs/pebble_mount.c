@@ -8,7 +8,7 @@
 
 #define NO_PAGE UINT32_MAX
 
-/* --- memory ----------------------------------------------------------------------------------------------- */
+/* --- memory ---------------------------------------------------------------------------------------- */
 
 void pebble_free(struct pebble *fs) {
   free(fs->nodes);
@@ -32,7 +32,8 @@ static void measure(struct pebble *fs) {
   const struct pebble_flash *flash = &fs->flash;
   fs->chunk_size = flash->page_size / 4;
   fs->page_records = (flash->page_size - PAGE_HEADER) / (RECORD_HEADER + fs->chunk_size);
-  const uint64_t records = (uint64_t)(flash->units - pebble_spare_units(flash)) * flash->unit_pages * fs->page_records;
+  const uint64_t records =
+      (uint64_t)(flash->units - pebble_spare_units(flash)) * flash->unit_pages * fs->page_records;
   fs->capacity = records < 0xFFFE ? (uint32_t)records : 0xFFFE;
   fs->node_count = fs->capacity / 2 + 1;
 }
@@ -66,7 +67,7 @@ int pebble_new(const struct pebble_flash *flash, struct pebble **out) {
   return 0;
 }
 
-/* --- format ----------------------------------------------------------------------------------------------- */
+/* --- format ---------------------------------------------------------------------------------------- */
 
 int pebble_format(const struct pebble_flash *flash) {
   struct pebble *fs;
@@ -82,7 +83,7 @@ int pebble_format(const struct pebble_flash *flash) {
   return error;
 }
 
-/* --- mount ------------------------------------------------------------------------------------------------ */
+/* --- mount ----------------------------------------------------------------------------------------- */
 
 /* What a first look at a page has shown. */
 struct seen {

@@ -1,10 +1,10 @@
-/* Tests of pebble on a flash in memory: what each call does, and random runs against a plain model, in which the
- * power is cut at every program and erase, in every way. `pebble_test 500` runs more of them. */
+/* Tests of pebble on a flash in memory: what each call does, and random runs against a plain model, in which
+ * the power is cut at every program and erase, in every way. `pebble_test 500` runs more of them. */
 #include "pebble.h"
 
 #include "ram_flash.h"
 
-/* --- a plain model ---------------------------------------------------------------------------------------- */
+/* --- a plain model --------------------------------------------------------------------------------- */
 
 enum { MODEL_FILES = 8, MODEL_BYTES = 400, MODEL_PATH = 16 };
 
@@ -93,7 +93,8 @@ static int walk_name(void *context, const char *name) {
   } else {
     uint8_t bytes[MODEL_BYTES + 1];
     const int64_t length = pebble_read(walk->fs, path, 0, bytes, sizeof bytes);
-    walk->same &= length == (int64_t)stat.size && stat.size == file->size && memcmp(bytes, file->bytes, file->size) == 0;
+    walk->same &= length == (int64_t)stat.size && stat.size == file->size &&
+                  memcmp(bytes, file->bytes, file->size) == 0;
   }
   return 0;
 }
@@ -106,7 +107,7 @@ static bool is_same(struct pebble *fs, struct model *model) {
   return walk.same && walk.found == files;
 }
 
-/* --- random runs ------------------------------------------------------------------------------------------ */
+/* --- random runs ----------------------------------------------------------------------------------- */
 
 static uint32_t random_state;
 static uint32_t dice(uint32_t sides) {
@@ -121,7 +122,8 @@ static int step(struct pebble *fs, struct model *model, bool *synced) {
   const char *path = paths[dice(8)], *to = paths[dice(8)];
   struct model after = *model;
   struct model_file *file = model_find(&after, path);
-  const uint32_t kind = dice(12), offset = dice(200), length = dice(2) ? 1 + dice(40) : 1 + dice(MODEL_BYTES - 200);
+  const uint32_t kind = dice(12), offset = dice(200),
+                 length = dice(2) ? 1 + dice(40) : 1 + dice(MODEL_BYTES - 200);
   const int missing = model_has_parent(&after, path) ? 0 : -1; /* ENOENT or ENOTDIR */
   int expected = 0, answer;
   *synced = false;
@@ -301,7 +303,8 @@ static void cut_everywhere(struct ram_flash *ram, struct image start, struct sto
 }
 
 static void test_random_runs(uint32_t page_size, uint32_t unit_pages, uint32_t units, uint32_t runs) {
-  struct ram_flash *ram = ram_new(page_size, unit_pages, units), *start = ram_new(page_size, unit_pages, units);
+  struct ram_flash *ram = ram_new(page_size, unit_pages, units),
+                   *start = ram_new(page_size, unit_pages, units);
   CHECK(pebble_format(&ram->flash) == 0);
   static struct story story;
   memset(&story, 0, sizeof story);
@@ -323,10 +326,173 @@ static void test_random_runs(uint32_t page_size, uint32_t unit_pages, uint32_t u
   ram_free(ram);
 }
 
-/* --- one thing at a time ---------------------------------------------------------------------------------- */
+/* --- one thing at a time
+ * ------------------------------------------------------------------------------------ */
+
+static struct pebble *mounted(struct ram_flash *ram) {
+  struct pebble *fs;
+  CHECK(pebble_mount(&ram->flash, &fs) == 0);
+  return fs;
+}
+
+static struct pebble *formatted(struct ram_flash *ram) {
+  CHECK(pebble_format(&ram->flash) == 0);
+  return mounted(ram);
+}
+
+static void test_names(void) {
+  struct ram_flash *ram = ram_new(256, 8, 8);
+  struct pebble *fs = formatted(ram);
+  CHECK(pebble_create(fs, "/a") == 0 && pebble_create(fs, "/a") == -EEXIST &&
+        pebble_create(fs, "/") == -EEXIST);
+  CHECK(pebble_create(fs, "/x/a") == -ENOENT && pebble_create(fs, "/a/a") == -ENOTDIR);
+  CHECK(pebble_create(fs, "/abcdefghijklmnopqrstuvw") == 0);
+  CHECK(pebble_create(fs, "/abcdefghijklmnopqrstuvwx") == -ENAMETOOLONG);
+  CHECK(pebble_mkdir(fs, "/d") == 0 && pebble_mkdir(fs, "/d/e") == 0 && pebble_create(fs, "/d/e/f") == 0);
+  CHECK(pebble_unlink(fs, "/d") == -EISDIR && pebble_rmdir(fs, "/a") == -ENOTDIR);
+  CHECK(pebble_rmdir(fs, "/d") == -ENOTEMPTY && pebble_rmdir(fs, "/") == -EBUSY);
+  CHECK(pebble_rename(fs, "/d", "/d/e/g") == -EINVAL && pebble_rename(fs, "/a", "/d") == -EISDIR);
+  CHECK(pebble_rename(fs, "/d", "/a") == -ENOTDIR && pebble_rename(fs, "/a", "/a") == 0);
+  CHECK(pebble_rename(fs, "/d/e", "/e") == 0 && pebble_rename(fs, "/a", "/e/f") == 0);
+  struct pebble_stat stat;
+  CHECK(pebble_stat(fs, "/a", &stat) == -ENOENT && pebble_stat(fs, "/e/f", &stat) == 0 && !stat.is_directory);
+  CHECK(pebble_stat(fs, "/d/e", &stat) == -ENOENT && pebble_stat(fs, "/e", &stat) == 0 && stat.is_directory);
+  CHECK(pebble_fsync(fs, "/nothing") == -ENOENT);
+  CHECK(pebble_unmount(fs) == 0);
+  ram_free(ram);
+}
+
+static void test_holes_and_ends_are_zero(void) {
+  struct ram_flash *ram = ram_new(256, 8, 8);
+  struct pebble *fs = formatted(ram);
+  uint8_t bytes[300], zeros[300] = {0}, ones[300];
+  memset(ones, 1, sizeof ones);
+  CHECK(pebble_create(fs, "/a") == 0 && pebble_write(fs, "/a", 100, ones, 150) == 150);
+  CHECK(pebble_read(fs, "/a", 0, bytes, 300) == 250);
+  CHECK(memcmp(bytes, zeros, 100) == 0 && memcmp(bytes + 100, ones, 150) == 0);
+  CHECK(pebble_truncate(fs, "/a", 120) == 0 && pebble_truncate(fs, "/a", 300) == 0);
+  for (int again = 0; again < 2; again++) {
+    CHECK(pebble_read(fs, "/a", 0, bytes, 300) == 300 && pebble_read(fs, "/a", 300, bytes, 1) == 0);
+    CHECK(memcmp(bytes + 100, ones, 20) == 0 && memcmp(bytes + 120, zeros, 180) == 0);
+    CHECK(pebble_unmount(fs) == 0);
+    fs = mounted(ram);
+  }
+  CHECK(pebble_write(fs, "/a", UINT64_MAX, ones, 1) == -EFBIG &&
+        pebble_read(fs, "/a", UINT64_MAX, bytes, 1) == 0);
+  CHECK(pebble_truncate(fs, "/a", UINT64_MAX) == -EFBIG);
+  CHECK(pebble_unmount(fs) == 0);
+  ram_free(ram);
+}
+
+/* A full flash answers so, keeps what it has, and lets go of it. */
+static void test_full(uint32_t page_size, uint32_t unit_pages, uint32_t units) {
+  struct ram_flash *ram = ram_new(page_size, unit_pages, units);
+  struct pebble *fs = formatted(ram);
+  uint8_t bytes[1000], back[1000];
+  for (uint32_t round = 0; round < 5; round++) {
+    memset(bytes, (int)round, sizeof bytes);
+    CHECK(pebble_create(fs, "/a") == 0);
+    uint32_t size = 0;
+    while (size + 7 <= sizeof bytes && pebble_write(fs, "/a", size, bytes, 7) == 7) size += 7;
+    if (size + 7 <= sizeof bytes) CHECK(pebble_write(fs, "/a", size, bytes, 7) == -ENOSPC);
+    for (uint32_t i = 0; i < 200; i++) {
+      CHECK(pebble_write(fs, "/a", i * 7 % (size - 7), bytes, 7) == 7);
+      if (i % 3 == 0) CHECK(pebble_sync(fs) == 0);
+    }
+    CHECK(pebble_read(fs, "/a", 0, back, sizeof back) == size && memcmp(back, bytes, size) == 0);
+    CHECK(pebble_truncate(fs, "/a", size - 1) == 0 && pebble_sync(fs) == 0);
+    CHECK(pebble_unlink(fs, "/a") == 0 && pebble_sync(fs) == 0);
+  }
+  uint32_t least = UINT32_MAX, most = 0;
+  for (uint32_t unit = 0; unit < units; unit++) {
+    least = ram->erases[unit] < least ? ram->erases[unit] : least;
+    most = ram->erases[unit] > most ? ram->erases[unit] : most;
+  }
+  CHECK(least > 10 && most - least <= 1);
+  CHECK(pebble_unmount(fs) == 0);
+  ram_free(ram);
+}
+
+/* A call of the flash that fails once is made good: nobody notices. */
+static void test_failing_calls(void) {
+  struct ram_flash *ram = ram_new(128, 4, 8);
+  CHECK(pebble_format(&ram->flash) == 0);
+  uint8_t bytes[100], back[100];
+  for (uint32_t nth = 1; nth < 400; nth++) {
+    memset(bytes, (int)nth, sizeof bytes);
+    ram->fail_call = nth % 97;
+    struct pebble *fs = mounted(ram);
+    const int created = pebble_create(fs, "/a");
+    CHECK(created == 0 || created == -EEXIST);
+    CHECK(pebble_write(fs, "/a", 0, bytes, sizeof bytes) == sizeof bytes);
+    CHECK(pebble_rename(fs, "/a", "/b") == 0);
+    CHECK(pebble_read(fs, "/b", 0, back, sizeof back) == sizeof back &&
+          memcmp(back, bytes, sizeof back) == 0);
+    const int synced = pebble_sync(fs);
+    CHECK(synced == 0 || (synced == -EIO && pebble_sync(fs) == 0));
+    ram->fail_call = 0;
+    CHECK(pebble_unmount(fs) == 0);
+    CHECK(pebble_check(&ram->flash, on_problem, NULL) == 0);
+  }
+  ram_free(ram);
+}
+
+static void test_bad_unit(void) {
+  struct ram_flash *ram = ram_new(128, 4, 10);
+  struct pebble *fs = formatted(ram);
+  ram->bad_unit = 5;
+  uint8_t bytes[100] = {0};
+  CHECK(pebble_create(fs, "/a") == 0);
+  for (uint32_t i = 0; i < 300; i++) {
+    bytes[0] = (uint8_t)i;
+    CHECK(pebble_write(fs, "/a", 0, bytes, sizeof bytes) == sizeof bytes && pebble_sync(fs) == 0);
+  }
+  CHECK(pebble_unmount(fs) == 0);
+  fs = mounted(ram);
+  CHECK(pebble_read(fs, "/a", 0, bytes, 1) == 1 && bytes[0] == (uint8_t)299);
+  CHECK(pebble_unmount(fs) == 0);
+  ram_free(ram);
+}
+
+static void count_problem(void *report, const char *text) { *(int *)report += text[0] != 0; }
+
+/* A page that was whole and is lost is not passed over in silence. */
+static void test_lost_page(void) {
+  struct ram_flash *ram = ram_new(128, 4, 8);
+  struct pebble *fs;
+  int problems = 0;
+  CHECK(pebble_mount(&ram->flash, &fs) == -EINVAL);
+  CHECK(pebble_check(&ram->flash, count_problem, &problems) == 0 && problems == 1);
+  fs = formatted(ram);
+  for (int i = 0; i < 3; i++)
+    CHECK(pebble_mkdir(fs, i == 0 ? "/a" : i == 1 ? "/b" : "/c") == 0 && pebble_sync(fs) == 0);
+  CHECK(pebble_unmount(fs) == 0);
+  ram->bytes[2 * 128 + 20] ^= 1;
+  CHECK(pebble_mount(&ram->flash, &fs) == -EIO);
+  CHECK(pebble_check(&ram->flash, count_problem, &problems) == 0 && problems == 2);
+  char text[200];
+  CHECK(pebble_describe(&ram->flash, 1, text, sizeof text) == 0);
+  CHECK(strcmp(text, "log 1, tail 0; directory 1 \"a\" in 0") == 0);
+  CHECK(pebble_describe(&ram->flash, 2, text, sizeof text) == 0 && strcmp(text, "no whole page") == 0);
+  CHECK(pebble_describe(&ram->flash, 9, text, sizeof text) == 0 && strcmp(text, "erased") == 0);
+  ram_free(ram);
+  ram = ram_new(128, 4, 4);
+  CHECK(pebble_format(&ram->flash) == -EINVAL);
+  ram_free(ram);
+}
 
 int main(int argc, char **argv) {
   const uint32_t runs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+  test_names();
+  test_holes_and_ends_are_zero();
+  test_full(64, 2, 12);
+  test_full(128, 4, 8);
+  test_full(128, 2, 9);
+  test_full(256, 16, 4);
+  test_full(512, 3, 7);
+  test_failing_calls();
+  test_bad_unit();
+  test_lost_page();
   test_random_runs(128, 4, 8, runs);
   test_random_runs(64, 2, 16, runs);
   test_random_runs(128, 2, 9, runs);

@@ -5,8 +5,8 @@
  *     ... calls fail with -EIO once the power is gone ...
  *     ram_power_on(ram);
  *
- * The program that is cut off leaves the page as it was (variant 0), with its first half (1), unreadable (2) or
- * whole (3). The erase that is cut off leaves each page as it was, unreadable or erased: the digits of the
+ * The program that is cut off leaves the page as it was (variant 0), with its first half (1), unreadable (2)
+ * or whole (3). The erase that is cut off leaves each page as it was, unreadable or erased: the digits of the
  * variant to the base 3, one for each page.
  */
 #ifndef RAM_FLASH_H
@@ -19,12 +19,12 @@
 
 #include "pebble.h"
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);   \
-      abort();                                                                  \
-    }                                                                           \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                                \
+    }                                                                         \
   } while (0)
 
 struct ram_flash {
@@ -34,11 +34,16 @@ struct ram_flash {
   uint32_t *erases; /* of each unit */
   uint32_t changes; /* programs and erases since the power came */
   uint32_t cut_after, variant;
-  uint32_t fail_call; /* the nth call from now on fails and has no effect; 0: none */
+  uint32_t fail_call;    /* the nth call from now on fails and has no effect; 0: none */
+  uint32_t bad_unit;     /* cannot be programmed or erased; 0: none is so */
   bool off, cut_program; /* the power is gone; it was a program that was cut off */
 };
 
-static bool ram_fails(struct ram_flash *ram) { return ram->off || (ram->fail_call != 0 && --ram->fail_call == 0); }
+static bool ram_fails(struct ram_flash *ram) {
+  return ram->off || (ram->fail_call != 0 && --ram->fail_call == 0);
+}
+
+static bool is_bad(const struct ram_flash *ram, uint32_t unit) { return unit != 0 && unit == ram->bad_unit; }
 
 /* Whether the power goes now. */
 static bool ram_cut(struct ram_flash *ram) {
@@ -58,7 +63,7 @@ static int ram_program(const struct pebble_flash *flash, uint32_t page, const vo
   struct ram_flash *ram = flash->context;
   uint8_t *to = ram->bytes + (size_t)page * flash->page_size;
   CHECK(page < flash->units * flash->unit_pages);
-  if (ram_fails(ram)) return -EIO;
+  if (ram_fails(ram) || is_bad(ram, page / flash->unit_pages)) return -EIO;
   CHECK(!ram->unreadable[page]);
   for (uint32_t i = 0; i < flash->page_size; i++) CHECK(to[i] == 0xFF);
   const bool cut = ram_cut(ram);
@@ -72,7 +77,7 @@ static int ram_program(const struct pebble_flash *flash, uint32_t page, const vo
 static int ram_erase(const struct pebble_flash *flash, uint32_t unit) {
   struct ram_flash *ram = flash->context;
   CHECK(unit < flash->units);
-  if (ram_fails(ram)) return -EIO;
+  if (ram_fails(ram) || is_bad(ram, unit)) return -EIO;
   const bool cut = ram_cut(ram);
   uint32_t variant = ram->variant;
   ram->cut_program = false;
@@ -86,9 +91,7 @@ static int ram_erase(const struct pebble_flash *flash, uint32_t unit) {
   return cut ? -EIO : 0;
 }
 
-static int ram_sync(const struct pebble_flash *flash) {
-  return ram_fails(flash->context) ? -EIO : 0;
-}
+static int ram_sync(const struct pebble_flash *flash) { return ram_fails(flash->context) ? -EIO : 0; }
 
 /* The variants of what was cut off last; large units are left with some of them. */
 static uint32_t ram_variants(const struct ram_flash *ram) {
@@ -102,7 +105,8 @@ static void ram_power_on(struct ram_flash *ram) {
 
 static struct ram_flash *ram_new(uint32_t page_size, uint32_t unit_pages, uint32_t units) {
   struct ram_flash *ram = calloc(1, sizeof *ram);
-  ram->flash = (struct pebble_flash){page_size, unit_pages, units, ram, ram_read, ram_program, ram_erase, ram_sync};
+  ram->flash =
+      (struct pebble_flash){page_size, unit_pages, units, ram, ram_read, ram_program, ram_erase, ram_sync};
   ram->bytes = malloc((size_t)page_size * unit_pages * units);
   memset(ram->bytes, 0x5A, (size_t)page_size * unit_pages * units);
   ram->unreadable = calloc((size_t)unit_pages * units, sizeof *ram->unreadable);
