@@ -108,20 +108,15 @@ static void add(struct text *text, const char *format, ...) {
 }
 
 static void add_record(struct text *text, const struct record *record) {
-  switch (record->kind) {
-    case KIND_FILE:
-    case KIND_DIR:
-      add(text, "; %s %u \"%.*s\" in %u", record->kind == KIND_FILE ? "file" : "directory", record->node,
-          (int)record->length, (const char *)record->bytes, record->place);
-      if (record->kind == KIND_FILE) add(text, ", size %lu", (unsigned long)record->size);
-      break;
-    case KIND_DATA:
-      add(text, "; chunk %u of %u, size %lu", record->place, record->node, (unsigned long)record->size);
-      break;
-    default:
-      add(text, "; %u gone", record->node);
-  }
-  if (!(record->flags & GROUP_LAST)) add(text, ", and more");
+  if (record->kind == KIND_DATA)
+    add(text, "; data %u of %u", record->place, record->node);
+  else if (record->kind == KIND_GONE)
+    add(text, "; %u gone", record->node);
+  else
+    add(text, "; %s %u %.*s", record->kind == KIND_FILE ? "file" : "dir", record->node,
+        record->node == ROOT ? 1 : (int)record->length,
+        record->node == ROOT ? "/" : (const char *)record->bytes);
+  if (!(record->flags & GROUP_LAST)) add(text, " +"); /* the group goes on */
 }
 
 int pebble_describe(const struct pebble_flash *flash, uint32_t page, char *to, size_t size) {
@@ -130,7 +125,7 @@ int pebble_describe(const struct pebble_flash *flash, uint32_t page, char *to, s
   const int loaded = bytes == NULL ? -ENOMEM : page_load(flash, page, bytes);
   if (loaded <= 0) add(&text, loaded == 0 ? "erased" : "no whole page");
   if (loaded == 1) {
-    add(&text, "log %lu, tail %lu", (unsigned long)(page_number(bytes) - FIRST_NUMBER),
+    add(&text, "log %lu from %lu", (unsigned long)(page_number(bytes) - FIRST_NUMBER),
         (unsigned long)(page_tail(bytes) - FIRST_NUMBER));
     struct record record;
     uint32_t offset = PAGE_HEADER;

@@ -23,7 +23,7 @@
 enum { PAGE_HEADER = 16, RECORD_HEADER = 12, ROOT = 0, NO_NODE = 0xFFFF };
 enum { MAGIC = 0x7062 };
 /* The first page gets a number shortly before the numbers wrap, so that the wrap is met on the desk. */
-#define FIRST_NUMBER ((uint32_t)-24)
+#define FIRST_NUMBER ((uint32_t)-26)
 
 enum record_kind { KIND_NONE, KIND_FILE, KIND_DIR, KIND_DATA, KIND_GONE };
 enum record_flag { GROUP_FIRST = 1, GROUP_LAST = 2, GROUP_WHOLE = 3 };

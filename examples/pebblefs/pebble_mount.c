@@ -87,7 +87,7 @@ int pebble_format(const struct pebble_flash *flash) {
 
 /* What a first look at a page has shown. */
 struct seen {
-  bool whole, erased;
+  bool whole, dirty; /* dirty: not erased */
   uint32_t number;
 };
 
@@ -98,7 +98,7 @@ static int look(struct pebble *fs, struct seen *seen, uint32_t *newest) {
     for (uint32_t i = 0; i < fs->flash.unit_pages; i++) {
       const uint32_t page = unit * fs->flash.unit_pages + i;
       const int loaded = page_load(&fs->flash, page, fs->page);
-      seen[page].erased = loaded == 0;
+      seen[page].dirty = loaded != 0;
 #ifdef PEBBLE_BUG_BAD_PAGE
       if (loaded != 1) break;
 #endif
@@ -140,7 +140,7 @@ static void find_head(struct pebble *fs, const struct seen *seen, uint32_t newes
   fs->durable_tail = fs->tail;
 #ifndef PEBBLE_BUG_TAIL_PAGE
   for (uint32_t i = fs->head_pages; i < fs->flash.unit_pages; i++)
-    if (!seen[fs->head * fs->flash.unit_pages + i].erased) fs->head_pages = i + 1;
+    if (seen[fs->head * fs->flash.unit_pages + i].dirty) fs->head_pages = i + 1;
 #endif
 }
 

@@ -472,7 +472,7 @@ static void test_lost_page(void) {
   CHECK(pebble_check(&ram->flash, count_problem, &problems) == 0 && problems == 2);
   char text[200];
   CHECK(pebble_describe(&ram->flash, 1, text, sizeof text) == 0);
-  CHECK(strcmp(text, "log 1, tail 0; directory 1 \"a\" in 0") == 0);
+  CHECK(strcmp(text, "log 1 from 0; dir 1 a") == 0);
   CHECK(pebble_describe(&ram->flash, 2, text, sizeof text) == 0 && strcmp(text, "no whole page") == 0);
   CHECK(pebble_describe(&ram->flash, 9, text, sizeof text) == 0 && strcmp(text, "erased") == 0);
   ram_free(ram);

@@ -36,9 +36,9 @@ static int format(const sisyfs_disk *disk) {
   struct pebble *fs;
   int error = pebble_format(&flash);
   if (error != 0 || (error = pebble_mount(&flash, &fs)) != 0) return error;
-  for (int i = 0; i < 20 && error == 0; i++) {
+  for (int i = 0; i < 24 && error == 0; i++) {
     error = i % 2 == 0 ? pebble_create(fs, "/old") : pebble_unlink(fs, "/old");
-    if (error == 0) error = pebble_sync(fs);
+    if (error == 0 && i > 0) error = pebble_sync(fs); /* 23 pages, and one of the format */
   }
   return pebble_unmount(fs) != 0 ? -EIO : error;
 }
