@@ -359,7 +359,7 @@ int pebble_truncate(struct pebble *fs, const char *path, uint64_t new_size) {
 int pebble_sync(struct pebble *fs) {
   if (fs->failed) return -EIO;
   const int error = fs->used > PAGE_HEADER ? log_flush(fs) : 0;
-  return error != 0 || fs->flash.sync == NULL ? error : fs->flash.sync(&fs->flash);
+  return error != 0 ? error : flash_sync(&fs->flash);
 }
 
 /* The log keeps the order of calls: what a file needs takes all before it along. */

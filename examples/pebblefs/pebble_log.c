@@ -136,6 +136,11 @@ static uint32_t free_pages(const struct pebble *fs, uint32_t tail) {
   return pages;
 }
 
+int flash_sync(const struct pebble_flash *flash) {
+  if (flash->sync == NULL || flash->sync(flash) == 0) return 0;
+  return flash->sync(flash);
+}
+
 int unit_erase(const struct pebble_flash *flash, uint32_t unit) {
   const int error = flash->erase(flash, unit);
   return error == 0 ? 0 : flash->erase(flash, unit);
@@ -143,7 +148,7 @@ int unit_erase(const struct pebble_flash *flash, uint32_t unit) {
 
 /* Goes on with the next unit that is free. One that cannot be erased is left alone. */
 static int open_unit(struct pebble *fs) {
-  if (fs->flash.sync != NULL && fs->flash.sync(&fs->flash) != 0) return -EIO;
+  if (flash_sync(&fs->flash) != 0) return -EIO;
   for (uint32_t step = 1; step < fs->flash.units; step++) {
     const uint32_t unit = (fs->head + step) % fs->flash.units;
     if (!is_free(fs, unit, fs->durable_tail) || unit_erase(&fs->flash, unit) != 0) continue;

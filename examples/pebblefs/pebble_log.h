@@ -94,7 +94,9 @@ uint32_t page_used(const uint8_t *page);
 uint32_t page_number(const uint8_t *page);
 uint32_t page_tail(const uint8_t *page);
 bool number_is_before(uint32_t a, uint32_t b);
+/* What the flash refuses once is asked for once more. */
 int unit_erase(const struct pebble_flash *flash, uint32_t unit);
+int flash_sync(const struct pebble_flash *flash);
 
 /* Decodes the record at an offset and moves the offset behind it. False: there is none before `end`. */
 bool record_next(const uint8_t *page, uint32_t end, uint32_t *offset, struct record *out);

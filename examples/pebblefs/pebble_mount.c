@@ -78,7 +78,7 @@ int pebble_format(const struct pebble_flash *flash) {
   const struct record root = {.kind = KIND_DIR, .flags = GROUP_WHOLE, .node = ROOT, .place = ROOT};
   if (error == 0) error = log_append(fs, &root);
   if (error == 0) error = log_flush(fs);
-  if (error == 0 && flash->sync != NULL) error = flash->sync(flash);
+  if (error == 0) error = flash_sync(flash);
   pebble_free(fs);
   return error;
 }

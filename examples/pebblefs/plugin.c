@@ -5,20 +5,20 @@
 #include "pebble.h"
 
 static const sisyfs_disk *disk_of(const struct pebble_flash *flash) { return flash->context; }
-static int flash_read(const struct pebble_flash *flash, uint32_t page, void *bytes) {
+static int disk_read(const struct pebble_flash *flash, uint32_t page, void *bytes) {
   return disk_of(flash)->read(disk_of(flash), page, 1, bytes);
 }
-static int flash_program(const struct pebble_flash *flash, uint32_t page, const void *bytes) {
+static int disk_program(const struct pebble_flash *flash, uint32_t page, const void *bytes) {
   return disk_of(flash)->write(disk_of(flash), page, 1, bytes);
 }
-static int flash_erase(const struct pebble_flash *flash, uint32_t unit) {
+static int disk_erase(const struct pebble_flash *flash, uint32_t unit) {
   return disk_of(flash)->erase(disk_of(flash), (uint64_t)unit * flash->unit_pages, flash->unit_pages);
 }
-static int flash_sync(const struct pebble_flash *flash) { return disk_of(flash)->flush(disk_of(flash)); }
+static int disk_sync(const struct pebble_flash *flash) { return disk_of(flash)->flush(disk_of(flash)); }
 static struct pebble_flash flash_of(const sisyfs_disk *disk) {
   const uint32_t pages = disk->erase_blocks, units = pages == 0 ? 0 : (uint32_t)(disk->block_count / pages);
-  return (struct pebble_flash){disk->block_size, pages,         units,       (void *)disk,
-                               flash_read,       flash_program, flash_erase, flash_sync};
+  return (struct pebble_flash){disk->block_size, pages,        units,      (void *)disk,
+                               disk_read,        disk_program, disk_erase, disk_sync};
 }
 
 static int mount(const sisyfs_disk *disk, void **fs) {
