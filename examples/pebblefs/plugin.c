@@ -50,9 +50,7 @@ static int remove_dir(void *fs, const char *path) { return pebble_rmdir(fs, path
 static int rename_node(void *fs, const char *from, const char *to) { return pebble_rename(fs, from, to); }
 static int fsync_node(void *fs, const char *path) { return pebble_fsync(fs, path); }
 static int sync_all(void *fs) { return pebble_sync(fs); }
-static int list(void *fs, const char *path, sisyfs_fill fill, void *to) {
-  return pebble_readdir(fs, path, fill, to);
-}
+static int list(void *fs, const char *dir, sisyfs_fill f, void *to) { return pebble_readdir(fs, dir, f, to); }
 static int64_t write_file(void *fs, const char *path, uint64_t offset, const void *bytes, uint32_t length) {
   return pebble_write(fs, path, offset, bytes, length);
 }
@@ -90,9 +88,8 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
   static const sisyfs_plugin plugin = {
       SISYFS_PLUGIN_HEADER, .contract = SISYFS_ATOMIC,
       .promises = SISYFS_FSYNC_ALL | SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE, .name = "pebblefs",
-      .summary = "a log-structured file system for raw flash",
-      .block_size = 128, .erase_blocks = 4, .block_count = 32, .max_name = PEBBLE_NAME_MAX,
-      .write_unit = 24, /* Any would do; this one is less than a chunk and does not divide it. */
+      .summary = "a log-structured file system for raw flash", .max_name = PEBBLE_NAME_MAX,
+      .block_size = 128, .erase_blocks = 4, .block_count = 32, .write_unit = 24, /* a chunk has 32 bytes */
       .format = format, .mount = mount, .unmount = unmount, .create = create, .mkdir = make_dir,
       .unlink = unlink_file, .rmdir = remove_dir, .rename = rename_node, .write = write_file, .read = read_file,
       .truncate = truncate_file, .fsync = fsync_node, .sync = sync_all, .readdir = list, .stat = stat_node,
