@@ -259,8 +259,7 @@ static int clean_oldest(struct pebble *fs) {
 int log_make_room(struct pebble *fs, uint32_t alive, uint32_t records) {
   if (fs->failed) return -EIO;
   if (fs->alive + alive > fs->capacity) return -ENOSPC;
-  /* What cleaning a unit needs: a page for each of its own, one for what the buffer holds, one for the tail.
-   */
+  /* Cleaning a unit takes a page for each of its own, one for what the buffer holds and one for the tail. */
   const uint32_t to_clean = fs->flash.unit_pages + 2;
   const uint32_t needed = 1 + (records + fs->page_records - 1) / fs->page_records + to_clean;
   for (uint32_t round = 0; free_pages(fs, fs->durable_tail) < needed; round++) {

@@ -115,79 +115,91 @@ static uint32_t dice(uint32_t sides) {
   return (random_state >> 8) % sides;
 }
 
+/* What a call on a file answers, if there is none or it is a directory; -1: its directory is not there
+ * either, which has two names. */
+static int file_error(struct model *model, const char *path) {
+  const struct model_file *file = model_find(model, path);
+  if (!model_has_parent(model, path)) return -1;
+  return file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
+}
+
+static int step_add(struct pebble *fs, struct model *model, const char *path, bool directory, int *expected) {
+  struct model_file *file = model_find(model, "");
+  *expected = !model_has_parent(model, path) ? -1 : model_find(model, path) != NULL ? -EEXIST : 0;
+  if (file == NULL) return *expected = 0; /* the model is full: nothing is tried */
+  if (*expected == 0) {
+    strcpy(file->path, path);
+    file->directory = directory;
+  }
+  return directory ? pebble_mkdir(fs, path) : pebble_create(fs, path);
+}
+
+static int step_remove(struct pebble *fs, struct model *model, const char *path, bool directory,
+                       int *expected) {
+  *expected = file_error(model, path);
+  if (directory && *expected == -EISDIR)
+    *expected = model_has_below(model, path) ? -ENOTEMPTY : 0;
+  else if (directory && *expected == 0)
+    *expected = -ENOTDIR;
+  if (*expected == 0) memset(model_find(model, path), 0, sizeof(struct model_file));
+  return directory ? pebble_rmdir(fs, path) : pebble_unlink(fs, path);
+}
+
+static int step_truncate(struct pebble *fs, struct model *model, const char *path, uint32_t size,
+                         int *expected) {
+  struct model_file *file = model_find(model, path);
+  if ((*expected = file_error(model, path)) == 0) {
+    if (size < file->size) memset(file->bytes + size, 0, file->size - size);
+    file->size = size;
+  }
+  return pebble_truncate(fs, path, size);
+}
+
+static int step_write(struct pebble *fs, struct model *model, const char *path, uint32_t offset,
+                      int *expected) {
+  struct model_file *file = model_find(model, path);
+  const uint32_t length = dice(2) ? 1 + dice(40) : 1 + dice(MODEL_BYTES / 2), value = dice(256);
+  uint8_t bytes[MODEL_BYTES];
+  for (uint32_t i = 0; i < length; i++) bytes[i] = (uint8_t)(value + i);
+  if ((*expected = file_error(model, path)) == 0) {
+    memcpy(file->bytes + offset, bytes, length);
+    if (file->size < offset + length) file->size = offset + length;
+  }
+  const int64_t written = pebble_write(fs, path, offset, bytes, length);
+  CHECK(written < 0 || written == length);
+  return written < 0 ? (int)written : 0;
+}
+
 /* One call there and in the model. The model changes only where the call succeeded; what it answers otherwise
  * must be what the model says, or that there is no room, or that the power is gone. */
 static int step(struct pebble *fs, struct model *model, bool *synced) {
   static const char *const paths[] = {"/a", "/b", "/c", "/d", "/d/a", "/d/b", "/a/b", "/d/d"};
   const char *path = paths[dice(8)], *to = paths[dice(8)];
   struct model after = *model;
-  struct model_file *file = model_find(&after, path);
-  const uint32_t kind = dice(12), offset = dice(200),
-                 length = dice(2) ? 1 + dice(40) : 1 + dice(MODEL_BYTES - 200);
-  const int missing = model_has_parent(&after, path) ? 0 : -1; /* ENOENT or ENOTDIR */
+  const uint32_t kind = dice(12), offset = dice(MODEL_BYTES / 2);
+  const bool needs_no_room = kind >= 3 && kind <= 5;
   int expected = 0, answer;
   *synced = false;
-  switch (kind) {
-    case 0:
-    case 1:
-    case 2:
-      expected = missing ? missing : file != NULL ? -EEXIST : 0;
-      if (expected == 0) {
-        file = model_find(&after, "");
-        if (file == NULL) return 0;
-        strcpy(file->path, path);
-        file->directory = kind == 2;
-      }
-      answer = kind == 2 ? pebble_mkdir(fs, path) : pebble_create(fs, path);
-      break;
-    case 3:
-      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
-      if (expected == 0) memset(file, 0, sizeof *file);
-      answer = pebble_unlink(fs, path);
-      break;
-    case 4:
-      expected = missing ? missing : file == NULL ? -ENOENT : !file->directory ? -ENOTDIR : 0;
-      if (expected == 0 && model_has_below(&after, path)) expected = -ENOTEMPTY;
-      if (expected == 0) memset(file, 0, sizeof *file);
-      answer = pebble_rmdir(fs, path);
-      break;
-    case 5:
-    case 6:
-      expected = missing ? missing : model_rename(&after, path, to);
-      if (expected == -ENOENT) expected = -1;
-      answer = pebble_rename(fs, path, to);
-      break;
-    case 7:
-      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
-      if (expected == 0) {
-        if (offset < file->size) memset(file->bytes + offset, 0, file->size - offset);
-        file->size = offset;
-      }
-      answer = pebble_truncate(fs, path, offset);
-      break;
-    case 8:
-      answer = dice(2) ? pebble_sync(fs) : pebble_fsync(fs, "/");
-      *synced = answer == 0;
-      break;
-    default:
-      expected = missing ? missing : file == NULL ? -ENOENT : file->directory ? -EISDIR : 0;
-      uint8_t bytes[MODEL_BYTES];
-      const uint8_t value = (uint8_t)dice(256);
-      for (uint32_t i = 0; i < length; i++) bytes[i] = (uint8_t)(value + i);
-      if (expected == 0) {
-        memcpy(file->bytes + offset, bytes, length);
-        if (file->size < offset + length) file->size = offset + length;
-      }
-      const int64_t written = pebble_write(fs, path, offset, bytes, length);
-      answer = written < 0 ? (int)written : 0;
-      CHECK(written < 0 || written == length);
+  if (kind < 3) {
+    answer = step_add(fs, &after, path, kind == 0, &expected);
+  } else if (kind < 5) {
+    answer = step_remove(fs, &after, path, kind == 3, &expected);
+  } else if (kind < 6) {
+    answer = step_truncate(fs, &after, path, offset, &expected);
+  } else if (kind < 8) {
+    expected = !model_has_parent(&after, path) ? -1 : model_rename(&after, path, to);
+    if (expected == -ENOENT) expected = -1;
+    answer = pebble_rename(fs, path, to);
+  } else if (kind < 9) {
+    answer = dice(2) ? pebble_sync(fs) : pebble_fsync(fs, "/");
+    *synced = answer == 0;
+  } else {
+    answer = step_write(fs, &after, path, offset, &expected);
   }
   if (answer == -EIO) return answer;
-  if (answer == -ENOSPC) {
-    CHECK(expected == 0 && kind != 3 && kind != 4 && kind != 7);
-    return 0;
-  }
-  if (expected == -1)
+  if (answer == -ENOSPC)
+    CHECK(expected == 0 && !needs_no_room);
+  else if (expected == -1)
     CHECK(answer == -ENOENT || answer == -ENOTDIR || answer == -EINVAL);
   else
     CHECK(answer == expected);
@@ -249,85 +261,66 @@ static int recovered(struct ram_flash *ram, struct story *story, uint32_t cut) {
   return found;
 }
 
-struct image {
-  uint8_t *bytes;
-  bool *unreadable;
-};
-
-static void copy_flash(const struct pebble_flash *flash, struct image to, struct image from) {
-  const size_t pages = (size_t)flash->unit_pages * flash->units;
-  memcpy(to.bytes, from.bytes, pages * flash->page_size);
-  memcpy(to.unreadable, from.unreadable, pages * sizeof *from.unreadable);
-}
-
 static uint64_t cuts;
 
-/* Every cut of a run, and after each of them another run with a cut somewhere. */
-static void cut_everywhere(struct ram_flash *ram, struct image start, struct story *story, uint32_t seed) {
-  const struct image flash = {ram->bytes, ram->unreadable};
-  static struct story cut_story, next_story, whole_story;
+/* The same run, with the power cut off at one of its changes: gives the state that came back. */
+static struct model *tell_with_cut(struct ram_flash *ram, struct story *story, uint32_t seed, uint32_t cut,
+                                   uint32_t variant) {
+  static struct story until_cut;
+  until_cut.states[0] = story->states[0];
+  ram_power_on(ram);
+  ram->cut_after = cut;
+  ram->variant = variant;
+  tell(ram, &until_cut, seed);
+  CHECK(ram->off);
+  cuts++;
+  return &story->states[recovered(ram, story, cut)];
+}
+
+/* Every cut of a run, in every way, and after each of them another run with a cut somewhere. */
+static void cut_everywhere(struct ram_flash *ram, const struct ram_flash *start, struct story *story,
+                           uint32_t seed) {
+  static struct story next;
+  struct ram_flash *after_cut = ram_copy(ram);
   for (uint32_t cut = 1; cut <= story->all_changes; cut++) {
     uint32_t variants = 1;
     for (uint32_t variant = 0; variant < variants; variant++) {
-      copy_flash(&ram->flash, flash, start);
-      ram_power_on(ram);
-      ram->cut_after = cut;
-      ram->variant = variant;
-      cut_story.states[0] = story->states[0];
-      tell(ram, &cut_story, seed);
-      CHECK(ram->off);
+      ram_load(ram, start);
+      next.states[0] = *tell_with_cut(ram, story, seed, cut, variant);
       variants = ram_variants(ram);
-      const int found = recovered(ram, story, cut);
-      cuts++;
-
-      whole_story.states[0] = next_story.states[0] = story->states[found];
+      ram_load(after_cut, ram);
       const uint32_t next_seed = seed ^ cut * 31 ^ variant;
-      uint8_t *bytes = malloc((size_t)ram->flash.page_size * ram->flash.unit_pages * ram->flash.units);
-      bool *unreadable = malloc(ram->flash.unit_pages * ram->flash.units * sizeof *unreadable);
-      const struct image after_cut = {bytes, unreadable};
-      copy_flash(&ram->flash, after_cut, flash);
-      tell(ram, &whole_story, next_seed);
-      if (whole_story.all_changes != 0) {
-        copy_flash(&ram->flash, flash, after_cut);
-        ram_power_on(ram);
-        ram->cut_after = 1 + next_seed % whole_story.all_changes;
-        ram->variant = next_seed / 7 % 81;
-        tell(ram, &next_story, next_seed);
-        recovered(ram, &whole_story, 1 + next_seed % whole_story.all_changes);
-        cuts++;
-      }
-      free(bytes);
-      free(unreadable);
+      tell(ram, &next, next_seed);
+      if (next.all_changes == 0) continue;
+      ram_load(ram, after_cut);
+      tell_with_cut(ram, &next, next_seed, 1 + next_seed % next.all_changes, next_seed / 7 % 81);
     }
   }
+  ram_free(after_cut);
 }
 
+/* Runs one after the other on the same flash. */
 static void test_random_runs(uint32_t page_size, uint32_t unit_pages, uint32_t units, uint32_t runs) {
-  struct ram_flash *ram = ram_new(page_size, unit_pages, units),
-                   *start = ram_new(page_size, unit_pages, units);
-  CHECK(pebble_format(&ram->flash) == 0);
   static struct story story;
   memset(&story, 0, sizeof story);
-  const struct image image = {start->bytes, start->unreadable}, flash = {ram->bytes, ram->unreadable};
+  struct ram_flash *ram = ram_new(page_size, unit_pages, units);
+  CHECK(pebble_format(&ram->flash) == 0);
   for (uint32_t run = 1; run <= runs; run++) {
     const uint32_t seed = run * 7919 + units;
+    struct ram_flash *start = ram_copy(ram);
     ram_power_on(ram);
-    copy_flash(&ram->flash, image, flash);
     tell(ram, &story, seed);
-    struct ram_flash *end = ram_new(page_size, unit_pages, units);
-    const struct image end_image = {end->bytes, end->unreadable};
-    copy_flash(&ram->flash, end_image, flash);
-    cut_everywhere(ram, image, &story, seed);
-    copy_flash(&ram->flash, flash, end_image);
+    struct ram_flash *end = ram_copy(ram);
+    cut_everywhere(ram, start, &story, seed);
+    ram_load(ram, end);
     story.states[0] = story.states[STEPS];
+    ram_free(start);
     ram_free(end);
   }
-  ram_free(start);
   ram_free(ram);
 }
 
-/* --- one thing at a time
- * ------------------------------------------------------------------------------------ */
+/* --- one thing at a time --------------------------------------------------------------------------- */
 
 static struct pebble *mounted(struct ram_flash *ram) {
   struct pebble *fs;
@@ -481,7 +474,7 @@ static void test_lost_page(void) {
 }
 
 int main(int argc, char **argv) {
-  const uint32_t runs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+  const uint32_t runs = argc > 1 ? (uint32_t)atoi(argv[1]) : 50;
   test_names();
   test_holes_and_ends_are_zero();
   test_full(64, 2, 12);

@@ -114,6 +114,19 @@ static struct ram_flash *ram_new(uint32_t page_size, uint32_t unit_pages, uint32
   return ram;
 }
 
+/* Takes over what another flash of the same shape holds. */
+static void ram_load(struct ram_flash *ram, const struct ram_flash *from) {
+  const size_t pages = (size_t)ram->flash.unit_pages * ram->flash.units;
+  memcpy(ram->bytes, from->bytes, pages * ram->flash.page_size);
+  memcpy(ram->unreadable, from->unreadable, pages * sizeof *ram->unreadable);
+}
+
+static struct ram_flash *ram_copy(const struct ram_flash *from) {
+  struct ram_flash *ram = ram_new(from->flash.page_size, from->flash.unit_pages, from->flash.units);
+  ram_load(ram, from);
+  return ram;
+}
+
 static void ram_free(struct ram_flash *ram) {
   free(ram->bytes);
   free(ram->unreadable);
