@@ -312,9 +312,9 @@ int64_t pebble_write(struct pebble *fs, const char *path, uint64_t offset, const
     if ((error = append_chunk(fs, node, part.index, size, flags)) != 0) break;
     at += part.length;
   }
-  if (error == 0) return length;
-  fs->failed |= at != begin; /* memory has a part of it */
-  return error;
+  fs->failed |= error != 0 && at != begin; /* memory has a part of it */
+  log_wipe(fs);
+  return error != 0 ? error : (int64_t)length;
 }
 
 int64_t pebble_read(struct pebble *fs, const char *path, uint64_t offset, void *bytes, uint32_t length) {
@@ -326,11 +326,12 @@ int64_t pebble_read(struct pebble *fs, const char *path, uint64_t offset, void *
   const uint32_t begin = (uint32_t)offset, end = length < n->size - begin ? begin + length : n->size;
   for (uint32_t at = begin; at < end;) {
     const struct part part = part_at(fs, at, end);
-    if ((error = load_chunk(fs, n, part.index)) != 0) return error;
+    if ((error = load_chunk(fs, n, part.index)) != 0) break;
     memcpy((uint8_t *)bytes + (at - begin), fs->content + part.begin, part.length);
     at += part.length;
   }
-  return end - begin;
+  log_wipe(fs);
+  return error != 0 ? error : (int64_t)(end - begin);
 }
 
 /* The chunk in which the new end lies is written once more, shorter: a file that grows again has zeros there.
@@ -346,8 +347,10 @@ int pebble_truncate(struct pebble *fs, const char *path, uint64_t new_size) {
   if ((error = log_make_room(fs, 0, 1)) != 0) return error;
   const uint32_t index = size / fs->chunk_size;
   if (size < n->size && size % fs->chunk_size != 0 && chunk_address(fs, n, index) != 0) {
-    if ((error = load_chunk(fs, n, index)) != 0) return error;
-    return append_chunk(fs, node, index, size, GROUP_WHOLE);
+    error = load_chunk(fs, n, index);
+    if (error == 0) error = append_chunk(fs, node, index, size, GROUP_WHOLE);
+    log_wipe(fs);
+    return error;
   }
   struct record record = state_node_record(fs, node, GROUP_WHOLE);
   record.size = size;

@@ -120,6 +120,11 @@ int log_read(struct pebble *fs, address at, struct record *out) {
   return loaded == 1 && record_next(fs->page, page_used(fs->page), &offset, out) ? 0 : -EIO;
 }
 
+void log_wipe(struct pebble *fs) {
+  memset(fs->page, 0, fs->flash.page_size);
+  memset(fs->content, 0, fs->chunk_size);
+}
+
 /* --- appending ------------------------------------------------------------------------------------- */
 
 /* Whether nothing of this unit belongs to a log with this tail. */
@@ -248,6 +253,7 @@ static int clean_oldest(struct pebble *fs) {
     const int error = copy_node(fs, (uint16_t)node, from, to);
     if (error != 0) return error;
   }
+  log_wipe(fs);
   fs->tail = next_tail;
 #ifdef PEBBLE_BUG_EARLY_ERASE
   return unit_erase(&fs->flash, oldest);

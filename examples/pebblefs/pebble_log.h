@@ -85,8 +85,7 @@ struct pebble {
   bool failed;                 /* memory knows of something that could not be programmed */
 };
 
-/* --- pebble_log.c: pages, records and the log
- * --------------------------------------------------------------- */
+/* --- pebble_log.c: pages, records and the log ------------------------------------------------------ */
 
 /* Reads a page and checks it: 1 if it is whole, 0 if it is erased, or a negative errno. */
 int page_load(const struct pebble_flash *flash, uint32_t page, uint8_t *bytes);
@@ -111,6 +110,9 @@ int log_flush(struct pebble *fs);
 void log_clear_buffer(struct pebble *fs);
 /* Reads the record at an address. Its bytes last until the next read, append or flush. */
 int log_read(struct pebble *fs, address at, struct record *out);
+/* Wipes what was read last, at the end of a call: leftovers are no state, but who compares two memories, a
+ * checker or a debugger, would take them for some. */
+void log_wipe(struct pebble *fs);
 
 /* --- pebble.c: the state in memory ----------------------------------------------------------------- */
 

@@ -49,9 +49,9 @@ int pebble_new(const struct pebble_flash *flash, struct pebble **out) {
   fs->nodes = calloc(fs->node_count, sizeof *fs->nodes);
   fs->chunks = calloc(fs->capacity + 1, sizeof *fs->chunks);
   fs->units = calloc(flash->units, sizeof *fs->units);
-  fs->buffer = malloc(flash->page_size);
-  fs->page = malloc(flash->page_size);
-  fs->content = malloc(fs->chunk_size);
+  fs->buffer = calloc(1, flash->page_size);
+  fs->page = calloc(1, flash->page_size);
+  fs->content = calloc(1, fs->chunk_size);
 #ifndef PEBBLE_BUG_MALLOC
   if (!fs->nodes || !fs->chunks || !fs->units || !fs->buffer || !fs->page || !fs->content) {
     pebble_free(fs);
@@ -189,6 +189,7 @@ static int replay(struct pebble *fs, const uint32_t *order, uint32_t length) {
     }
   }
   log_clear_buffer(fs);
+  log_wipe(fs);
   return 0;
 }
 
