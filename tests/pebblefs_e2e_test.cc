@@ -1,0 +1,68 @@
+// The example file system: right it is clean to its bound, and each planted bug is found, by its own kind of
+// finding and within a few calls.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program.h"
+
+namespace sisyfs {
+namespace {
+
+using testing::HasSubstr;
+
+std::string library(const std::string& bug) {
+  const auto directory = std::filesystem::path(SISYFS_PROGRAM).parent_path() / "plugins" / "examples";
+  return "'" + (directory / ("libpebblefs" + bug + ".so")).string() + "'";
+}
+
+Answer check(const std::string& bug, const std::string& arguments) {
+  return run("check " + library(bug) + " --progress off " + arguments);
+}
+
+TEST(PebblefsE2eTest, TheRightOneIsCleanToTheBound) {
+  for (const std::string arguments :
+       {"--depth 5", "--depth 3 --set failures=1", "--depth 4 --set nesting=1 --set both_ways=on",
+        "--depth 4 --set blocks=20 --set write=2 --set file_blocks=4",
+        "--depth 3 --set block=64 --set erase_blocks=2 --set blocks=20"}) {
+    const Answer answer = check("", arguments);
+    EXPECT_EQ(answer.code, 0) << arguments << '\n' << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr("the power went in the middle of an op")) << arguments;
+  }
+}
+
+TEST(PebblefsE2eTest, ASmallFlashGetsFull) {
+  const Answer answer =
+      check("", "--depth 5 --set blocks=20 --set file_blocks=4 --set write=2 --set files=3");
+  EXPECT_EQ(answer.code, 0) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("an op was refused for lack of space"));
+}
+
+TEST(PebblefsE2eTest, EachPlantedBugIsFound) {
+  struct Planted {
+    std::string bug, finding, story;
+  };
+  const std::vector<Planted> all = {
+      {"checksum", "not-allowed (R3", "0xff"},
+      {"rename", "not-allowed (R3", "file /a: missing"},
+      {"early_erase", "not-mountable (R1", "a page of the log is missing"},
+      {"wrap", "not-usable (R5", "mounted again"},
+      {"tail_page", "flash-misuse (D2", "which is not erased"},
+      {"bad_page", "not-usable (R5", "its check finds"},
+      {"group", "not-allowed (R3", "against what the call leads to"},
+      {"fsync", "not-allowed (R3", "lost durability"},
+      {"truncate", "not-clean (R4", "data lies behind the end of its file"},
+  };
+  for (const Planted& planted : all) {
+    const Answer answer = check("_" + planted.bug, "--depth 4");
+    EXPECT_EQ(answer.code, 1) << planted.bug << '\n' << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr("FOUND " + planted.finding)) << planted.bug;
+    EXPECT_THAT(answer.text, HasSubstr(planted.story)) << planted.bug;
+  }
+}
+
+}  // namespace
+}  // namespace sisyfs
