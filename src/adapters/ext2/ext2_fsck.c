@@ -1,20 +1,21 @@
 /* The real e2fsck, as repair and as judge.
  *
- * It runs on a copy of the disk in memory: with -fy to repair, with -fn to look. Its time is the disk's, by
- * E2FSCK_TIME; its settings are its defaults, whatever this machine is configured to. After a repair that
- * changed something it runs once more with -fn: what that finds was not repaired at once, which e2fsck
- * promises, and is reported as such.
+ * It runs on a copy in memory of what it needs of the disk (ext2_reads.h): with -fy to repair, with -fn to
+ * look. Its time is the disk's, by E2FSCK_TIME; its settings are its defaults, whatever this machine is
+ * configured to. After a repair that changed something it runs once more with -fn: what that finds was not
+ * repaired at once, which e2fsck promises, and is reported as such.
  *
  * What it changed is written back in the order of e2fsck's last step: everything, a flush, the superblock, a
  * flush. In between e2fsck itself writes through a cache of the kernel in no order that it promises.
  */
-#include <errno.h>
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "adapters/ext2/ext2_fs.h"
 #include "adapters/ext2/ext2_problems.h"
+#include "adapters/ext2/ext2_reads.h"
 #include "adapters/repair_tool.h"
 
 enum { kDeadlineMs = 10000 };
@@ -33,8 +34,16 @@ static int run(const sisyfs_disk* disk, const struct repair_image* image, const 
   return repair_tool_run(image, arguments, environment, kDeadlineMs, out);
 }
 
-/* Tells what one run found. 1 if it ended as it should, 0 if it gave up. */
-static int tell(const struct repair_run* run, const struct ext2_teller* teller) {
+/* Whether it was mounted when the power went. -f does not say so, but ends with 1. */
+static int was_mounted(const struct repair_image* image) {
+  struct ext2_super_block super;
+  memcpy(&super, image->given + SUPERBLOCK_OFFSET, sizeof super);
+  return (le16toh(super.s_state) & EXT2_VALID_FS) == 0;
+}
+
+/* Tells what one run found. 1 if it ended as it should, and something was wrong. */
+static int tell(const struct repair_image* image, const struct repair_run* run,
+                const struct ext2_teller* teller) {
   if (run->killed) {
     teller->problem(teller->report, 0, 1, "e2fsck did not come to an end and was killed");
     return 0;
@@ -50,21 +59,23 @@ static int tell(const struct repair_run* run, const struct ext2_teller* teller) 
     return 0;
   }
   if (code != 0 && told == 0) {
-    teller->problem(teller->report, teller->repaired, 1, "e2fsck changed something that it did not name");
+    const int harmless = was_mounted(image);
+    teller->problem(teller->report, teller->repaired, !harmless,
+                    harmless ? "was not cleanly unmounted" : "e2fsck changed something that it did not name");
   }
   if (teller->repaired && (code & kUncorrected) != 0) {
     teller->problem(teller->report, 0, 1, "e2fsck left something as it was");
   }
-  return 1;
+  return told != 0;
 }
 
-/* Runs and tells. 1 if it ended as it should and something was wrong. */
+/* 0 or a negative errno, if it could not be run. */
 static int run_and_tell(const sisyfs_disk* disk, const struct repair_image* image, const char* how,
                         const struct ext2_teller* teller, int* found) {
   struct repair_run ran;
   const int error = run(disk, image, how, &ran);
   if (error) return error;
-  *found = tell(&ran, teller) && WEXITSTATUS(ran.status) != 0;
+  *found = tell(image, &ran, teller);
   repair_run_free(&ran);
   return 0;
 }
@@ -85,8 +96,13 @@ static int repair_it(const sisyfs_disk* disk, struct repair_image* image, sisyfs
 
 int ext2_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report) {
   struct repair_image image;
-  int error = repair_image_open(disk, &image);
+  int error = repair_image_make(disk, &image);
   if (error) return error;
+  error = ext2_read_for_fsck(disk, &image);
+  if (error) {
+    repair_image_close(&image);
+    return error;
+  }
   if (repair) {
     error = repair_it(disk, &image, problem, report);
   } else {
