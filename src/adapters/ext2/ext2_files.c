@@ -39,7 +39,7 @@ int64_t ext2_write(void* fs, const char* path, uint64_t offset, const void* byte
   if (failed == 0) failed = ext2fs_file_flush(file);
   const errcode_t closed = ext2fs_file_close(file);
   if (failed != 0 || closed != 0) return ext2_errno(failed != 0 ? failed : closed);
-  error = ext2_release(m);
+  error = ext2_end(m, EXT2_CLOSED, 0);
   return error ? error : (int64_t)written;
 }
 
@@ -72,7 +72,7 @@ int ext2_truncate(void* fs, const char* path, uint64_t size) {
   if (failed != 0) return ext2_errno(failed);
   failed = ext2fs_file_set_size2(file, size);
   const errcode_t closed = ext2fs_file_close(file);
-  return ext2_errno(failed != 0 ? failed : closed);
+  return ext2_end(m, EXT2_CHANGED, ext2_errno(failed != 0 ? failed : closed));
 }
 
 /* All that there is, whichever file is meant. */

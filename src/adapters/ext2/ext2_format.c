@@ -119,7 +119,19 @@ int ext2_unmount(void* fs) {
   return ext2_errno(error);
 }
 
-int ext2_release(struct mount* m) { return ext2_errno(ext2fs_flush2(m->fs, EXT2_FLAG_FLUSH_NO_SYNC)); }
+/* fuse2fs writes without a flush of the disk when a file is closed, and with one after a rename. */
+int ext2_end(struct mount* m, enum ext2_change change, int error) {
+  if (error) return error;
+  switch (EXT2_FLUSH) {
+    case EXT2_FLUSH_ALWAYS:
+      return ext2_sync(m);
+    case EXT2_FLUSH_FUSE2FS:
+      if (change == EXT2_CLOSED) return ext2_errno(ext2fs_flush2(m->fs, EXT2_FLAG_FLUSH_NO_SYNC));
+      return change == EXT2_RENAMED ? ext2_sync(m) : 0;
+    default:
+      return 0;
+  }
+}
 
 int ext2_sync(void* fs) {
   const struct mount* m = fs;

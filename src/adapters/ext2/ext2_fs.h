@@ -47,8 +47,18 @@ int ext2_errno(errcode_t error);
 /* 0 if so many blocks may be taken, or -ENOSPC. */
 int ext2_room_for(struct mount* m, uint64_t blocks);
 
-/* What fuse2fs does when a file that was open for writing is closed, and when one is synced. */
-int ext2_release(struct mount* m);
+/* When bitmaps, counts and the superblock are written, which libext2fs leaves to who uses it. Each way is a
+ * plug-in of its own, built with EXT2_FLUSH. */
+#define EXT2_FLUSH_RARELY 0  /* by fsync, sync and unmount */
+#define EXT2_FLUSH_FUSE2FS 1 /* and when a file is closed that was open for writing, and after a rename */
+#define EXT2_FLUSH_ALWAYS 2  /* at the end of each call, with a flush of the disk */
+#ifndef EXT2_FLUSH
+#define EXT2_FLUSH EXT2_FLUSH_RARELY
+#endif
+
+/* How a call that changed something ends; gives `error` back, or what went wrong now. */
+enum ext2_change { EXT2_CHANGED, EXT2_CLOSED, EXT2_RENAMED };
+int ext2_end(struct mount* m, enum ext2_change change, int error);
 int ext2_sync(void* fs);
 
 /* The calls of the plug-in's table, by the file that has them. */

@@ -56,7 +56,7 @@ int ext2_create(void* fs, const char* path) {
   failed = ext2fs_write_new_inode(m->fs, ino, &inode);
   if (failed != 0) return ext2_errno(failed);
   ext2fs_inode_alloc_stats2(m->fs, ino, +1, 0);
-  return ext2_release(m);
+  return ext2_end(m, EXT2_CLOSED, 0);
 }
 
 int ext2_mkdir(void* fs, const char* path) {
@@ -69,7 +69,7 @@ int ext2_mkdir(void* fs, const char* path) {
     failed = ext2fs_expand_dir(m->fs, at.dir);
     if (failed == 0) failed = ext2fs_mkdir(m->fs, at.dir, 0, at.name);
   }
-  return ext2_errno(failed);
+  return ext2_end(m, EXT2_CHANGED, ext2_errno(failed));
 }
 
 int ext2_symlink(void* fs, const char* content, const char* path) {
@@ -84,7 +84,7 @@ int ext2_symlink(void* fs, const char* content, const char* path) {
     failed = ext2fs_expand_dir(m->fs, at.dir);
     if (failed == 0) failed = ext2fs_symlink(m->fs, at.dir, 0, at.name, content);
   }
-  return ext2_errno(failed);
+  return ext2_end(m, EXT2_CHANGED, ext2_errno(failed));
 }
 
 int ext2_link(void* fs, const char* from, const char* to) {
@@ -100,7 +100,8 @@ int ext2_link(void* fs, const char* from, const char* to) {
   if (error) return error;
   error = ext2_change_links(m, source.ino, +1);
   if (error) return error;
-  return ext2_add_name(m, at.dir, at.name, source.ino, source.inode.i_mode);
+  error = ext2_add_name(m, at.dir, at.name, source.ino, source.inode.i_mode);
+  return ext2_end(m, EXT2_CHANGED, error);
 }
 
 /* One name of an inode less; the last one frees all that it has. */
@@ -132,7 +133,7 @@ int ext2_unlink(void* fs, const char* path) {
   const int error = ext2_find_there(m, path, EXT2_KEEP, &at);
   if (error) return error;
   if (ext2_is_directory(&at)) return -EISDIR;
-  return ext2_remove_file(m, &at);
+  return ext2_end(m, EXT2_CHANGED, ext2_remove_file(m, &at));
 }
 
 static int note_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry* dirent, int offset, int block_size,
@@ -168,5 +169,5 @@ int ext2_rmdir(void* fs, const char* path) {
   if (at.dir == 0) return -EBUSY;
   if (!ext2_is_directory(&at)) return -ENOTDIR;
   error = ext2_is_empty(m, at.ino);
-  return error ? error : ext2_remove_directory(m, &at);
+  return error ? error : ext2_end(m, EXT2_CHANGED, ext2_remove_directory(m, &at));
 }

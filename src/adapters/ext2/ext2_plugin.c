@@ -3,14 +3,17 @@
  *     sisyfs check libsisyfs_ext2.so
  *
  * libext2fs is what fuse2fs serves ext file systems with. The calls here do what fuse2fs does, write for
- * write, with what the kernel does before it: the way along a path and the errors that POSIX wants.
+ * write, with what the kernel does before it: the way along a path and the errors that POSIX wants. When
+ * bitmaps and counts are written is left to the user of libext2fs, so there are three plug-ins: ext2 writes
+ * them by fsync, sync and unmount; fuse2fs as fuse2fs does, when a file is closed too; ext2_sync at the end
+ * of each call.
  *
  * What it promises. ext2 has no journal. Inodes, directories and data are written as they change, in no order
- * that is kept; bitmaps, counts and the superblock are held in memory, and written when a file is closed
- * after it was written to, by fsync, sync and unmount. So a power cut can leave nearly any mixture, and the
- * promise is SISYFS_STRUCTURE: after e2fsck -fy it is a file system again, that can be read and used. What
- * was synced is durable as blocks; but a later change to the same directory or file can lose it in a power
- * cut, and that is not held against it. A mount without e2fsck is not promised.
+ * that is kept; bitmaps, counts and the superblock are held in memory and written later. So a power cut can
+ * leave nearly any mixture, and the promise is SISYFS_STRUCTURE: after e2fsck -fy it is a file system again,
+ * that can be read and used. What was synced is durable as blocks; but a later change to the same directory
+ * or file can lose it in a power cut, and that is not held against it. A mount without e2fsck is not
+ * promised.
  *
  * What differs from fuse2fs: the clock stands still, so times, generations and counts of mounts and changes
  * stay as they are made; lost+found is there, but not shown and not to be used; there are no owners and
@@ -18,13 +21,27 @@
  */
 #include "adapters/ext2/ext2_fs.h"
 
+#if EXT2_FLUSH == EXT2_FLUSH_ALWAYS
+#define NAME "ext2_sync"
+#define SUMMARY "ext2 by libext2fs, flushed after each call, with e2fsck"
+#define DURABLE SISYFS_DURABLE_OPS
+#elif EXT2_FLUSH == EXT2_FLUSH_FUSE2FS
+#define NAME "fuse2fs"
+#define SUMMARY "ext2 by libext2fs, flushed when fuse2fs would, with e2fsck"
+#define DURABLE 0
+#else
+#define NAME "ext2"
+#define SUMMARY "ext2 by libext2fs, with e2fsck"
+#define DURABLE 0
+#endif
+
 const sisyfs_plugin* sisyfs_plugin_entry(void) {
   static const sisyfs_plugin kPlugin = {
       SISYFS_PLUGIN_HEADER,
       .contract = SISYFS_STRUCTURE,
-      .promises = SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE,
-      .name = "ext2",
-      .summary = "ext2 by libext2fs, with e2fsck",
+      .promises = DURABLE | SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE,
+      .name = NAME,
+      .summary = SUMMARY,
       .block_size = 1024,
       .block_count = 256,
       .write_unit = 512,

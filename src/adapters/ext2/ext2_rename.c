@@ -1,5 +1,5 @@
 /* rename, in fuse2fs's order: what is in the way is removed with all that it has, the new name is made, ".."
- * and the link counts follow, the old name goes, and everything is flushed.
+ * and the link counts follow, the old name goes.
  *
  * So a power cut inside can leave neither the old nor the new content under the new name, or both names.
  */
@@ -53,7 +53,7 @@ static int move(struct mount* m, const struct place* moved, const struct place* 
   if (error == 0) error = ext2_add_name(m, target->dir, target->name, moved->ino, moved->inode.i_mode);
   if (error == 0 && ext2_is_directory(moved)) error = move_directory(m, moved, target->dir);
   if (error == 0) error = ext2_errno(ext2fs_unlink(m->fs, moved->dir, moved->name, 0, 0));
-  return error ? error : ext2_sync(m);
+  return ext2_end(m, EXT2_RENAMED, error);
 }
 
 int ext2_rename(void* fs, const char* from, const char* to) {

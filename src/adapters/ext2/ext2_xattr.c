@@ -42,7 +42,8 @@ int ext2_setxattr(void* fs, const char* path, const char* name, const void* valu
   if (error) return error;
   struct ext2_xattr_handle* all;
   error = open_all(m, at.ino, &all);
-  return error ? error : close_all(all, ext2fs_xattr_set(all, name, value, length));
+  if (error) return error;
+  return ext2_end(m, EXT2_CHANGED, close_all(all, ext2fs_xattr_set(all, name, value, length)));
 }
 
 int ext2_removexattr(void* fs, const char* path, const char* name) {
@@ -61,7 +62,7 @@ int ext2_removexattr(void* fs, const char* path, const char* name) {
     ext2fs_free_mem(&value);
     failed = ext2fs_xattr_remove(all, name);
   }
-  return close_all(all, failed);
+  return ext2_end(m, EXT2_CHANGED, close_all(all, failed));
 }
 
 int64_t ext2_getxattr(void* fs, const char* path, const char* name, void* value, uint32_t size) {
