@@ -13,14 +13,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
+#include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sisyfs/plugin.h"
 #include "tree/tree.h"
 #include "workload/op.h"
+#include "workload/workload.h"
 
 namespace sisyfs {
 
@@ -273,15 +275,16 @@ class PluginRun {
   void* fs_ = nullptr;
 };
 
-// The reference model in the same words as PluginRun::walk().
-inline std::vector<std::string> walk_of(const Tree& tree, bool links) {
+// The reference model in the same words as PluginRun::walk(). Without `directories` their link counts are 0.
+inline std::vector<std::string> walk_of(const Tree& tree, bool directories) {
   std::vector<std::string> lines;
   const auto walk = [&](const auto& self, NodeId id, const std::string& path) -> void {
     const Tree::Node& node = tree.node(id);
     const int type = node.type == FileType::kFile        ? SISYFS_FILE
                      : node.type == FileType::kDirectory ? SISYFS_DIRECTORY
                                                          : SISYFS_SYMLINK;
-    std::string line = path + " " + std::to_string(type) + " " + std::to_string(links ? node.links : 0);
+    const uint32_t links = node.type != FileType::kDirectory || directories ? node.links : 0;
+    std::string line = path + " " + std::to_string(type) + " " + std::to_string(links);
     if (node.type == FileType::kFile) {
       std::vector<std::byte> bytes(node.data.size());
       node.data.read(0, bytes);
@@ -298,5 +301,31 @@ inline std::vector<std::string> walk_of(const Tree& tree, bool links) {
   walk(walk, kRootNode, "/");
   return lines;
 }
+
+// Ops on a plug-in and on the reference model, chosen by a generator of the test.
+class Walkabout {
+ public:
+  Walkabout(const sisyfs_plugin& plugin, PlainDisk* disk, Bounds bounds, uint64_t seed)
+      : run(plugin, disk), workload_(std::move(*Workload::make(std::move(bounds)))), random_(seed) {}
+
+  // The op, with its answers where they differ; empty text if they agree.
+  std::string step() {
+    workload_.from(tree, &ops_);
+    const Candidate& chosen = ops_[random_() % ops_.size()];
+    const OpResult expected = sisyfs::apply(chosen.op, tree);
+    const OpResult answer = run.apply(chosen.op);
+    if (answer == expected) return {};
+    return to_text(chosen.op) + ": " + errno_text(answer.error) + " " + std::to_string(answer.value) +
+           " instead of " + errno_text(expected.error) + " " + std::to_string(expected.value);
+  }
+
+  PluginRun run;
+  Tree tree;
+
+ private:
+  Workload workload_;
+  std::mt19937_64 random_;
+  std::vector<Candidate> ops_;
+};
 
 }  // namespace sisyfs

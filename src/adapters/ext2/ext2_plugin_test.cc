@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "adapters/plugin_run_for_test.h"
-#include "workload/workload.h"
 
 namespace sisyfs {
 namespace {
@@ -16,8 +13,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-using Generator = std::mt19937_64;
 
 // By the name of the plug-in: the ways of flushing.
 class Ext2Plugin : public testing::TestWithParam<const char*> {
@@ -49,32 +44,6 @@ Bounds wide_bounds() {
   bounds.impossible = true;
   return bounds;
 }
-
-// Ops on a plug-in and on the reference model, chosen by a generator of the test.
-class Walkabout {
- public:
-  Walkabout(const sisyfs_plugin& plugin, PlainDisk* disk, Bounds bounds, uint64_t seed)
-      : run(plugin, disk), workload_(std::move(*Workload::make(std::move(bounds)))), random_(seed) {}
-
-  // The op, with its answers where they differ; empty text if they agree.
-  std::string step() {
-    workload_.from(tree, &ops_);
-    const Candidate& chosen = ops_[random_() % ops_.size()];
-    const OpResult expected = sisyfs::apply(chosen.op, tree);
-    const OpResult answer = run.apply(chosen.op);
-    if (answer == expected) return {};
-    return to_text(chosen.op) + ": " + errno_text(answer.error) + " " + std::to_string(answer.value) +
-           " instead of " + errno_text(expected.error) + " " + std::to_string(expected.value);
-  }
-
-  PluginRun run;
-  Tree tree;
-
- private:
-  Workload workload_;
-  Generator random_;
-  std::vector<Candidate> ops_;
-};
 
 TEST_P(Ext2Plugin, AnswersAsTheReferenceModelAndLeavesACleanDisk) {
   for (const uint32_t block_size : {512u, 1024u, 4096u}) {
@@ -173,7 +142,7 @@ TEST_P(Ext2Cuts, EachBeginningOfWhatWasWrittenIsRepaired) {
 
 TEST_P(Ext2Cuts, AnyPartOfAnEpochIsRepaired) {
   record(40, 5);
-  Generator random(5);
+  std::mt19937_64 random(5);
   for (size_t begin = 0; begin < log_.size();) {
     size_t end = begin;
     while (end < log_.size() && !log_[end].bytes.empty()) ++end;
