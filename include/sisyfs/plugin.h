@@ -72,6 +72,7 @@ typedef struct sisyfs_stat {
   uint32_t type; /* of enum sisyfs_file_type */
   uint32_t links; /* names that it has; 0: not known, and not compared */
   uint64_t size; /* of a file, in bytes */
+  uint64_t id; /* the same for all names of one file, and only for them; 0: no file has two names */
 } sisyfs_stat;
 
 /* Called by readdir and listxattr once for each name; "." and ".." may be left out. Not 0: stop and return 0. */

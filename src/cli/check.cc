@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "adapters/plugin_check.h"
+#include "adapters/supervisor.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/saved_search.h"
@@ -13,7 +15,7 @@ namespace sisyfs::cli {
 namespace {
 
 struct CheckFlags {
-  std::string target, tasks, via, json, checkpoint, checkpoint_every = "60s";
+  std::string target, tasks, via, disk, block, json, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   bool first = false, all = false, symmetry = false;
   SearchFlags search;
@@ -29,7 +31,7 @@ Status can_save(const std::string& path) {
   return can_write(path);
 }
 
-int run_check(CheckFlags& flags) {
+int check_here(CheckFlags& flags) {
   // The flags with a name of their own are settings like any other.
   if (!flags.tasks.empty()) flags.settings.push_back("tasks=" + flags.tasks);
   if (!flags.via.empty()) flags.settings.push_back("via=" + flags.via);
@@ -68,16 +70,34 @@ int run_check(CheckFlags& flags) {
   return search_and_report(*named, *options, output);
 }
 
+// Foreign code is searched in a process of its own.
+int run_check(CheckFlags& flags) {
+  if (!flags.disk.empty()) {
+    const Result<size_t> bytes = parse_bytes(flags.disk);
+    if (!bytes) return fail(bytes.error());
+    const Result<uint64_t> block = parse_count("--block", flags.block.empty() ? "512" : flags.block);
+    if (!block) return fail(block.error());
+    if (*bytes % *block != 0)
+      return fail(bad_input(fmt::format("--disk {} is not a whole number of blocks of {} bytes", flags.disk, *block)));
+    flags.settings.push_back(fmt::format("blocks={}", *bytes / *block));
+  }
+  if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
+  if (!is_plugin_path(flags.target)) return check_here(flags);
+  return supervise([&] { return check_here(flags); });
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, int& exit) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* sub = app.add_subcommand("check", "Search a target for broken promises");
-  sub->add_option("target", flags->target, "what to check; 'sisyfs targets' lists them")->required();
+  sub->add_option("target", flags->target, "what to check: one of 'sisyfs targets', or the path of a plug-in")->required();
   sub->add_option("--set", flags->settings, "an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--tasks", flags->tasks, "tasks that run at once (the same as --set tasks=N)");
   sub->add_option("--via", flags->via, "steps (interleaved model) or disk (through the disk adapter)");
+  sub->add_option("--disk", flags->disk, "size of a plug-in's disk, like 1MiB (--set blocks=N, in blocks)");
+  sub->add_option("--block", flags->block, "bytes of a block of a plug-in's disk (--set block=N)");
   sub->add_flag("--symmetry", flags->symmetry, "merge states that differ only in names (--set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
   sub->add_flag("--all", flags->all, "search to the bound and collect the shallowest finding of each kind")

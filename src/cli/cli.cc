@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "judge/catalogue.h"
+#include "adapters/plugin_check.h"
 #include "models/targets.h"
 
 namespace sisyfs::cli {
@@ -154,6 +155,7 @@ const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
+    r.set_opener(is_plugin_path, plugin_entry);
     return r;
   }();
   return all;

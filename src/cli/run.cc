@@ -58,7 +58,8 @@ Status can_report(const RunOutput& output) {
   return output.json.empty() || output.json == "-" ? Status() : can_write(output.json);
 }
 
-int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output) {
+int search_and_report(const NamedCheck& named, const SearchOptions& wanted, const RunOutput& output) {
+  const SearchOptions options = named.check->fitted(wanted);
   const SearchResult result = named.check->search(options, progress_printer(output.progress));
   clear_progress();
   if (result.stopped == Stop::kHarness)

@@ -55,6 +55,16 @@ constexpr std::array kCatalogue = {
                 "the mount alone brings back something else than the check and the mount"},
     FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,
                 "the system programs a flash page that is not erased, or erases a part of a unit"},
+    FindingInfo{FindingKind::kTargetDied, "T1", "target-died", Severity::kCritical,
+                "the system's code died: a signal, a failed assertion, an exit"},
+    FindingInfo{FindingKind::kTargetHung, "T2", "target-hung", Severity::kCritical,
+                "a call into the system does not return"},
+    FindingInfo{FindingKind::kMemoryLeak, "T3", "memory-leak", Severity::kCritical,
+                "memory is still allocated after unmount"},
+    FindingInfo{FindingKind::kHeapMisuse, "T4", "heap-misuse", Severity::kCritical,
+                "a block of memory is freed twice, or written beyond its end"},
+    FindingInfo{FindingKind::kRunawayMemory, "T5", "runaway-memory", Severity::kCritical,
+                "the system wants more memory than it may have"},
 };
 
 }  // namespace

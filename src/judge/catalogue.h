@@ -37,6 +37,11 @@ enum class FindingKind : uint8_t {
   kHiddenError,
   kTwoOutcomes,
   kFlashMisuse,
+  kTargetDied,
+  kTargetHung,
+  kMemoryLeak,
+  kHeapMisuse,
+  kRunawayMemory,
 };
 
 struct FindingInfo {

@@ -32,6 +32,8 @@ class Check {
   virtual ~Check() = default;
   // Whether it can be searched so; bad input says what to do instead.
   virtual Status accepts(const SearchOptions& options) const = 0;
+  // The options as this check can follow them, for example with fewer threads.
+  virtual SearchOptions fitted(SearchOptions options) const { return options; }
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
   virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const = 0;
   // The same for what a search found: the traces that it kept, if it did, else a second search.

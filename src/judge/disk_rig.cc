@@ -199,8 +199,14 @@ bool DiskRig::run_this_way() {
   outcome_.marks |= marks_of(*target_);
   if (failed) outcome_.marks |= kAccessFailed;
   disk_.mark({MarkKind::kOpEnd, 0});
-  judge_answer(op, std::move(tree));
-  judge_op();
+  const uint32_t faults = faults_of(*target_);
+  if (is_dead(faults)) {
+    judge_death(faults);
+  } else {
+    judge_answer(op, std::move(tree));
+    judge_op();
+    outcome_.findings |= faults;
+  }
   end_move_.position = position_++;
   return true;
 }
@@ -251,7 +257,10 @@ void DiskRig::judge_op() {
   const bool gone = is_refusal() && ops_[crash_move_.op].op.kind == OpKind::kRemount;
   if (outcome_.findings == 0 && !gone) {
     const WalkAnswer& seen = walk(memory_);
-    if (seen.error != 0 || seen.tree != after_.now().digest()) outcome_.findings |= bit(wrong_effect());
+    if (seen.faults != 0)
+      outcome_.findings |= seen.faults;
+    else if (seen.error != 0 || seen.tree != after_.now().digest())
+      outcome_.findings |= bit(wrong_effect());
   }
   const bool was_open = !from_->disk.open.empty();
   if (was_open) disk_.watch(nullptr);
@@ -266,6 +275,15 @@ void DiskRig::judge_op() {
     disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.open_log()));
   }
   if (setup_.crashes) cuts_.restart(disk_.state(), events_before_);
+}
+
+// Whoever died has given no answer and left nothing behind.
+void DiskRig::judge_death(uint32_t findings) {
+  disk_.watch(nullptr);
+  during_ = after_ = from_->expectation;
+  log_ = disk_.state().log;
+  outcome_.findings |= findings | findings_of(log_);
+  over_ = true;
 }
 
 FindingKind DiskRig::wrong_effect() const {
@@ -444,11 +462,15 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
   if (known != nullptr) return *known;
   WalkAnswer& out = walks_.put(key);
   const Walk walk = target_->walk();
-  out = {walk.error, walk.tree.digest()};
+  out = {walk.error, faults_of(*target_), walk.tree.digest()};
   return out;
 }
 
-const Walk& DiskRig::walk_again() { return walk_ = target_->walk(); }
+const Walk& DiskRig::walk_again() {
+  walk_ = target_->walk();
+  (void)target_->take_faults();
+  return walk_;
+}
 
 // Nearly always everything is durable: the device writes through, or a flush came last.
 DiskState DiskRig::settle(const DiskState& state) {

@@ -97,6 +97,7 @@ class DiskRig {
  private:
   struct WalkAnswer {
     int error = 0;
+    uint32_t faults = 0;  // findings
     Digest tree;
   };
 
@@ -108,6 +109,7 @@ class DiskRig {
   bool run_this_way();
   void judge_answer(const Op& op, Tree tree);
   void judge_op();
+  void judge_death(uint32_t findings);
   bool is_refusal() const;
   FindingKind wrong_effect() const;
   void watch_open();

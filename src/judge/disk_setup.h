@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "crash/crash_states.h"
@@ -27,6 +28,10 @@ struct DiskSetup {
   bool all_nested = false;       // also where recovery has changed nothing that it had read
   bool both_ways = false;        // recovery by the mount alone must bring the same back, where that is enough
   uint32_t failures = 0;         // disk accesses that fail on a path, at most
+  uint32_t faults = 0;           // findings of faults (target/target.h) that the target may have
+  bool one_thread = false;       // the target cannot be used by more than one
+  // Why what was found cannot be relied on, if so; asked after a search.
+  std::function<std::optional<std::string>()> trouble;
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most: what such an op does next it has

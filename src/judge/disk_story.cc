@@ -52,6 +52,19 @@ StrayText text_of_stray(const Event& event, const Traits& traits) {
           "accesses stay on the disk"};
 }
 
+// What a system must do that had one of the faults of target/target.h, by the finding that it is.
+struct FaultText {
+  FindingKind kind;
+  const char* expected;
+};
+constexpr FaultText kFaultTexts[] = {
+    {FindingKind::kTargetDied, "every call returns"},
+    {FindingKind::kTargetHung, "every call returns"},
+    {FindingKind::kMemoryLeak, "all memory is given back at unmount"},
+    {FindingKind::kHeapMisuse, "memory is used as it was allocated, and freed once"},
+    {FindingKind::kRunawayMemory, "memory stays within its limit"},
+};
+
 std::string answer_of(const OpResult& result) {
   if (result.error != 0) return errno_text(result.error);
   return result.value == 0 ? "0" : fmt::format("{}", result.value);
@@ -103,12 +116,20 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
   step.op = to_text(op);
   const uint32_t findings = rig_->outcome().findings;
-  step.text = cut ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
+  const bool dead = is_dead(findings);
+  step.text = cut || dead ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
   if (const uint32_t failed = rig_->failed_access())
     step.text += fmt::format("; access {} to the disk fails", failed);
   tell_writes(step, rig_->log(), rig_->events_before());
   const bool answered_wrong = rig_->result() != rig_->expected();
   const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
+  for (const FaultText& fault : kFaultTexts) {
+    if (!found(fault.kind)) continue;
+    // Where the walk after the op is known from elsewhere it must be seen once more.
+    if (rig_->target().fault_text().empty()) rig_->walk_again();
+    step.observed.push_back({fault.kind, rig_->target().fault_text()});
+    step.expected.emplace_back(fault.expected);
+  }
   if (found(FindingKind::kWrongErrno) || (found(FindingKind::kHiddenError) && answered_wrong)) {
     const FindingKind kind =
         found(FindingKind::kWrongErrno) ? FindingKind::kWrongErrno : FindingKind::kHiddenError;
@@ -289,7 +310,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
       if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
                                               problem) != notes.repair.problems.end())
         continue;  // told
-      std::string text = to_text(problem, kinds);
+      std::string text = rig_->target().problem_text(problem);
       const auto named = find_kind(kinds[problem.kind].code);
       // What was damaged before we came is worth a finding only if it stays.
       const bool expected = rig_->from_damaged() && problem.repaired;
@@ -303,6 +324,8 @@ void DiskTeller::tell_recovery(StoryStep& step) {
     }
   }
   step.text += repaired;
+  for (const FaultText& fault : kFaultTexts)
+    if (found(fault.kind)) observe(fault.kind, notes.fault, fault.expected);
   if (found(FindingKind::kNotClean))
     step.expected.emplace_back("its own check is clean once it has repaired");
   if (found(FindingKind::kNotMountable))

@@ -57,6 +57,7 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 uint32_t findings_of(const DiskSetup& setup) {
   uint32_t all =
       bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
+  all |= setup.faults;
   if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
   const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
   if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
@@ -75,12 +76,24 @@ uint32_t findings_of(const DiskSetup& setup) {
 
 class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
  public:
-  DiskCheck(DiskSystem system, std::span<const MarkInfo> marks, uint32_t possible, std::string device)
-      : SystemCheck(std::move(system), marks), possible_(possible), device_(std::move(device)) {}
+  struct About {
+    std::vector<MarkInfo> marks;
+    uint32_t possible = 0;
+    std::string device;
+    bool one_thread = false;
+    std::function<std::optional<std::string>()> trouble;
+  };
+  DiskCheck(DiskSystem system, About about)
+      : SystemCheck(std::move(system), about.marks), about_(std::move(about)) {}
 
   Status accepts(const SearchOptions& options) const override {
     const bool generations = detail::by_generations<DiskSystem>(options);
     return detail::accepts(options, {.generations = generations, .shape = true, .recovery = true});
+  }
+
+  SearchOptions fitted(SearchOptions options) const override {
+    if (about_.one_thread) options.threads = 1;
+    return options;
   }
 
   // What was left out may hold anything, and so may a state that another of its shape stands for.
@@ -94,13 +107,17 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
     result.recoveries = rigs.runs() - runs;
     result.crash_images = rigs.images() - images;
+    if (const auto trouble = about_.trouble ? about_.trouble() : std::nullopt) {
+      result.stopped = Stop::kHarness;
+      result.trouble = system_error(*trouble);
+    }
     if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
   }
-  uint32_t possible() const override { return possible_; }
-  std::string device() const override { return device_; }
+  uint32_t possible() const override { return about_.possible; }
+  std::string device() const override { return about_.device; }
   using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
@@ -116,8 +133,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     return options;
   }
 
-  uint32_t possible_;
-  std::string device_;
+  About about_;
 };
 
 }  // namespace
@@ -139,13 +155,15 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
 }
 
 Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
-  const auto marks = marks_of(setup);
-  const uint32_t possible = findings_of(setup);
-  std::string device = device_text(setup);
+  DiskCheck::About about{.marks = marks_of(setup),
+                         .possible = findings_of(setup),
+                         .device = device_text(setup),
+                         .one_thread = setup.one_thread,
+                         .trouble = setup.trouble};
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
   return std::unique_ptr<Check>(
-      std::make_unique<DiskCheck>(*std::move(system), marks, possible, std::move(device)));
+      std::make_unique<DiskCheck>(*std::move(system), std::move(about)));
 }
 
 }  // namespace sisyfs

@@ -1,6 +1,7 @@
 #include "judge/recoverer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/mutant.h"
@@ -12,6 +13,20 @@ namespace sisyfs {
 uint32_t findings_of(const Log& log) {
   return (log.strays() != 0 ? bit(FindingKind::kOutOfRange) : 0) |
          (log.misuses() != 0 ? bit(FindingKind::kFlashMisuse) : 0);
+}
+
+uint32_t faults_of(Target& target) {
+  const uint32_t faults = target.take_faults();
+  if (faults == 0) return 0;
+  constexpr std::pair<uint32_t, FindingKind> kFaults[] = {{kDied, FindingKind::kTargetDied},
+                                                          {kHung, FindingKind::kTargetHung},
+                                                          {kLeaked, FindingKind::kMemoryLeak},
+                                                          {kHeapMisused, FindingKind::kHeapMisuse},
+                                                          {kTooMuchMemory, FindingKind::kRunawayMemory}};
+  uint32_t findings = 0;
+  for (const auto& [fault, kind] : kFaults)
+    if ((faults & fault) != 0) findings |= bit(kind);
+  return findings;
 }
 
 uint32_t marks_of(Target& target) { return target.take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut}; }
@@ -101,14 +116,22 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   out.findings = checked.findings;
   out.marks = checked.marks;
   out.alive = false;
-  const int error = target_.mount(disk_);
+  const int error = is_dead(out.findings) ? EIO : target_.mount(disk_);
+  out.findings |= faults_of(target_);
   out.work = blocks_written();
-  if (error != 0) {
+  if (is_dead(out.findings)) {
+    // There is nothing to judge.
+  } else if (error != 0) {
     out.findings |= bit(FindingKind::kNotMountable);
     if (notes != nullptr) notes->mount_error = error;
   } else {
+    // A walk changes nothing that counts, but what a library remembers of what it has read.
+    out.memory = save();
     Walk walk = target_.walk();
-    if (walk.error != 0)
+    out.findings |= faults_of(target_);
+    if (is_dead(out.findings))
+      walk.error = EIO;
+    else if (walk.error != 0)
       out.findings |= bit(FindingKind::kNotWalkable);
     else
       out.alive = true;
@@ -118,17 +141,16 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   out.findings |= findings_of(disk_.state().log);
   out.marks |= marks_of(target_);
   if (out.alive) {
-    out.memory = save();
     out.log = disk_.state().log;
     out.reads = static_cast<uint32_t>(reads_.addresses().size());
     const bool trial = out.findings == 0 && setup_.usability && !mutant(Mutant::kNeverUsed);
     std::string* why = notes == nullptr ? nullptr : &notes->unusable;
-    if (trial && !(whole ? sisyfs::is_usable(target_, disk_, bounds_, out.tree, why) : is_usable(out)))
-      out.findings |= bit(FindingKind::kNotUsable);
+    if (trial) out.findings |= whole ? try_use(out.tree, why) : known_use(out);
   }
   if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers)
     out.findings |= compare_ways(image, run, out.tree, notes);
   disk_.watch(nullptr);
+  if (notes != nullptr) notes->fault = target_.fault_text();
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
 
@@ -153,6 +175,7 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   Checked out;
   report_.clear();
   target_.fsck(disk_, FsckMode::kRepair, &report_);
+  if (out.findings = faults_of(target_); is_dead(out.findings)) return out;
   for (const Problem& problem : report_.problems) {
     if (problem.repaired) out.marks |= kFsckRepaired;
     const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
@@ -161,6 +184,7 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   }
   report_again_.clear();
   target_.fsck(disk_, FsckMode::kCheck, &report_again_);
+  if (out.findings |= faults_of(target_); is_dead(out.findings)) return out;
   bool clean = report_.error == 0 && report_again_.error == 0;
   for (const Problem& problem : report_again_.problems) {
     const bool named =
@@ -176,17 +200,23 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   return out;
 }
 
+uint32_t Recoverer::try_use(const Tree& tree, std::string* why) {
+  const bool usable = is_usable(target_, disk_, bounds_, tree, why);
+  const uint32_t faults = faults_of(target_);
+  return faults != 0 || usable ? faults : bit(FindingKind::kNotUsable);
+}
+
 // The trial depends on what is remembered, on the tree and on what it reads of the disk.
-bool Recoverer::is_usable(const Recovery& recovery) {
+uint32_t Recoverer::known_use(const Recovery& recovery) {
   const Digest start = digest_at(1, recovery.memory.digest()) + digest_at(2, recovery.tree.digest());
   const Image image = disk_.state().current;
   if (const auto* known = trials_.find(start, image, &reads_)) return known->answer;
   trial_reads_.restart(image.geometry().block_count);
   disk_.watch(&trial_reads_);
-  const bool usable = sisyfs::is_usable(target_, disk_, bounds_, recovery.tree, nullptr);
+  const uint32_t findings = try_use(recovery.tree, nullptr);
   disk_.watch(&reads_);
   for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
-  return trials_.put(start, image, trial_reads_.addresses(), usable).answer;
+  return trials_.put(start, image, trial_reads_.addresses(), findings).answer;
 }
 
 // The disk once more as the power cut left it, and the mount alone. What was decided on the way stays so.
@@ -204,6 +234,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
   const int error = target_.mount(disk_);
   const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
   (void)target_.take_marks();
+  if (const uint32_t faults = faults_of(target_)) return faults;
   if (walk.error == 0 && walk.tree == tree) return 0;
   if (notes != nullptr) notes->mounted_alone = walk;
   return bit(FindingKind::kTwoOutcomes);

@@ -19,6 +19,7 @@
 
 #include "crash/crash_state.h"
 #include "crash/lazy_states.h"
+#include "judge/catalogue.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
 #include "judge/read_memo.h"
@@ -45,11 +46,20 @@ struct RecoveryNotes {
   int mount_error = 0;
   Walk walk;
   std::string unusable;  // why, if it is
+  std::string fault;     // of the target, if it had one
   Walk mounted_alone;    // where that brings something else back
 };
 
 // The rare things that the target did since they were asked for last, as marks of an outcome.
 uint32_t marks_of(Target& target);
+
+// The faults of the target since they were asked for last, as findings.
+uint32_t faults_of(Target& target);
+// Whether they leave nothing to judge.
+constexpr bool is_dead(uint32_t findings) {
+  return (findings & (bit(FindingKind::kTargetDied) | bit(FindingKind::kTargetHung) |
+                      bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory))) != 0;
+}
 
 // What the target asked of the disk and must not.
 uint32_t findings_of(const Log& log);
@@ -94,7 +104,9 @@ class Recoverer {
   const Snapshot& save();
   Checked check(const Image& image);
   Checked judge_fsck(RecoveryNotes* notes);
-  bool is_usable(const Recovery& recovery);
+  // Findings of the trial whether it can be worked with; `known_use` does not repeat a known one.
+  uint32_t try_use(const Tree& tree, std::string* why);
+  uint32_t known_use(const Recovery& recovery);
   uint32_t finding_of(const Problem& problem) const { return problem_findings_[problem.kind]; }
   uint32_t compare_ways(const Image& image, LazyStates* run, const Tree& tree, RecoveryNotes* notes);
   // Blocks written since the disk was loaded.
@@ -114,7 +126,7 @@ class Recoverer {
   Memo<Known> known_;              // by image
   ReadMemo<Recovery> recoveries_;  // by what was read of it
   ReadMemo<Checked> checks_;       // by what the check read
-  ReadMemo<bool> trials_;          // by what was in memory and what the trial read
+  ReadMemo<uint32_t> trials_;      // by what was in memory and what the trial read
   FirstReads reads_, trial_reads_;
   bool damaged_ = false;  // the disk at hand was, before
   uint64_t runs_ = 0, images_ = 0;

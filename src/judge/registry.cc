@@ -13,6 +13,12 @@ void CheckRegistry::add(CheckEntry entry) {
   SISYFS_ASSERT(is_new, "a target is registered once");
 }
 
+void CheckRegistry::set_opener(std::function<bool(std::string_view)> opens,
+                               std::function<Result<CheckEntry>(const std::string&)> open) {
+  opens_ = std::move(opens);
+  open_ = std::move(open);
+}
+
 Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
   if (const auto at = entries_.find(name); at != entries_.end()) return &at->second;
   std::string names;
@@ -22,11 +28,19 @@ Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
 
 Result<NamedCheck> CheckRegistry::make(std::string_view name,
                                        const std::vector<std::string>& settings) const {
-  const Result<const CheckEntry*> entry = find(name);
-  if (!entry) return entry.error();
-  Result<Options> options = Options::parse((*entry)->options, settings);
+  CheckEntry entry;
+  if (entries_.find(name) == entries_.end() && opens_ && opens_(name)) {
+    Result<CheckEntry> opened = open_(std::string(name));
+    if (!opened) return opened.error();
+    entry = *std::move(opened);
+  } else {
+    const Result<const CheckEntry*> known = find(name);
+    if (!known) return known.error();
+    entry = **known;
+  }
+  Result<Options> options = Options::parse(entry.options, settings);
   if (!options) return options.error();
-  Result<std::unique_ptr<Check>> check = (*entry)->make(*options);
+  Result<std::unique_ptr<Check>> check = entry.make(*options);
   if (!check) return check.error();
   NamedCheck named{{.target = std::string(name), .settings = {}}, *std::move(check)};
   std::istringstream words(options->text());

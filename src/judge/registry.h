@@ -38,12 +38,18 @@ class CheckRegistry {
   void add(CheckEntry entry);
   // The error names the targets that there are. The entry lives as long as the registry.
   Result<const CheckEntry*> find(std::string_view name) const;
+  // Names that are not in the list may be something else that can be checked, like a path: `open` makes an
+  // entry of those for which `opens` is true.
+  void set_opener(std::function<bool(std::string_view)> opens,
+                  std::function<Result<CheckEntry>(const std::string&)> open);
   // Finds, parses "name=value" settings and makes.
   Result<NamedCheck> make(std::string_view name, const std::vector<std::string>& settings) const;
   const std::map<std::string, CheckEntry, std::less<>>& entries() const { return entries_; }
 
  private:
   std::map<std::string, CheckEntry, std::less<>> entries_;
+  std::function<bool(std::string_view)> opens_;
+  std::function<Result<CheckEntry>(const std::string&)> open_;
 };
 
 }  // namespace sisyfs

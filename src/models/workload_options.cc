@@ -12,7 +12,7 @@ void set_workload(const Options& options, DiskSetup& setup) {
   if (options.has("sync_writes") && options.flag("sync_writes"))
     bounds.ops = bounds.ops | OpSet(OpKind::kWriteSync);
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
-  bounds.handles = options.flag("handles");
+  bounds.handles = options.has("handles") && options.flag("handles");
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   bounds.one_write = options.flag("one_write");
   bounds.max_files = count("files");

@@ -12,6 +12,8 @@ std::string Target::name_block(uint64_t) const { return {}; }
 
 std::string Target::describe_write(uint64_t, std::span<const std::byte>) const { return {}; }
 
+std::string Target::problem_text(const Problem& problem) const { return to_text(problem, traits().problems); }
+
 Bounds bounds_for(const Traits& traits, Bounds wanted) {
   const uint64_t unit = traits.write_unit;
   const uint64_t limit = traits.max_file_size;

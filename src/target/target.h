@@ -76,6 +76,15 @@ struct Walk {
   Tree tree;
 };
 
+// What a target did instead of answering a call, as bits.
+enum Fault : uint32_t {
+  kDied = 1u << 0,           // a signal, a failed assertion, an exit
+  kHung = 1u << 1,           // it did not return
+  kLeaked = 1u << 2,         // memory is left after unmount; the call itself was answered
+  kHeapMisused = 1u << 3,    // a block was freed twice, or written beyond its end
+  kTooMuchMemory = 1u << 4,  // it wanted more than it may have
+};
+
 enum class FsckMode : uint8_t {
   kCheck,   // only look; the disk is not written
   kRepair,  // mend what can be mended
@@ -113,6 +122,15 @@ class Target {
   virtual std::string name_block(uint64_t address) const;
   // What these blocks, written from `address` on, say: "file0 absent". Empty if not known.
   virtual std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const;
+
+  // A problem of fsck() in words.
+  virtual std::string problem_text(const Problem& problem) const;
+
+  // Faults since the last call, of targets that may have any. A call that ended with one has no answer: what
+  // it returned says nothing, and after all but kLeaked only load() and power_cut() may follow.
+  virtual uint32_t take_faults() { return 0; }
+  // The last fault in words; empty if there was none.
+  virtual std::string fault_text() const { return {}; }
 
   // Rare things that it did since the last call, as bits; traits().marks says them. No part of a snapshot.
   virtual uint32_t take_marks() { return 0; }

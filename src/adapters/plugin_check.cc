@@ -1,0 +1,125 @@
+#include "adapters/plugin_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "adapters/plugin_host.h"
+#include "adapters/plugin_target.h"
+#include "judge/catalogue.h"
+#include "judge/disk_system.h"
+#include "models/workload_options.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr uint64_t kBlocks = 256;
+constexpr uint32_t kBlockSize = 512;
+
+std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
+  const auto or_else = [](uint64_t value, uint64_t fallback) {
+    return static_cast<int64_t>(value != 0 ? value : fallback);
+  };
+  std::vector<OptionSpec> specs = {
+      OptionSpec::integer("block", 1, 65536, or_else(t.block_size, kBlockSize), "bytes of a block of the disk"),
+      OptionSpec::integer("blocks", 1, int64_t{1} << 32, or_else(t.block_count, kBlocks), "blocks of the disk"),
+      OptionSpec::integer("erase_blocks", 0, 65536, t.erase_blocks,
+                          "blocks of an erase unit of raw flash; 0: a disk"),
+      OptionSpec::integer("unit", 1, 65536, or_else(t.write_unit, or_else(t.block_size, kBlockSize)),
+                          "bytes of data: sizes and offsets of the workload are counted in these"),
+      OptionSpec::choice("contract", {"claimed", "atomic", "ordered", "fsync", "structure"}, "claimed",
+                         "what a power cut must leave: what the plug-in claims, or another contract"),
+      OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
+      OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
+      OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
+      OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units"),
+      OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file"),
+      OptionSpec::flag("fsync", true, "also fsync, where the plug-in has it"),
+      OptionSpec::flag("remount", true, "also unmount and mount"),
+      OptionSpec::flag("links", true, "also hard and symbolic links, where the plug-in has them"),
+      OptionSpec::flag("xattrs", false, "also extended attributes, where the plug-in has them"),
+      OptionSpec::flag("one_write", false, "of all writes that a file could get only one"),
+      OptionSpec::flag("impossible", false, "also try ops that must fail"),
+      OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
+  };
+  specs.push_back(OptionSpec::choice(
+      "crash", {"lazy", "subsets", "prefixes", "none"}, "lazy",
+      "what a power cut keeps of the writes since the last flush: any of them, told apart only where recovery "
+      "looks; the same, tried one by one up to a bound; the first so many; or the power never goes. Of raw flash "
+      "the last write may be cut off in the middle, but with prefixes"));
+  specs.push_back(OptionSpec::choice(
+      "device", {"disk", "ordered", "hostile"}, "disk",
+      "what the device does to writes that no flush has followed: any of them may be lost; it keeps their order; "
+      "or blocks of one write may be lost by themselves. Raw flash has its own rules"));
+  specs.push_back(OptionSpec::integer("nesting", 0, 3, 0,
+                                      "power cuts in recovery, in recovery from that, and so on, at most"));
+  specs.push_back(OptionSpec::flag("all_nested", false,
+                                   "power cuts in recovery also where it has changed nothing that it had read"));
+  specs.push_back(both_ways_spec());
+  specs.push_back(failures_spec());
+  specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "that one call may take"));
+  return specs;
+}
+
+Result<Geometry> geometry_of(const Options& options) {
+  const Geometry geometry{static_cast<uint32_t>(options.integer("block")),
+                          BlockCount(static_cast<uint64_t>(options.integer("blocks"))),
+                          static_cast<uint32_t>(options.integer("erase_blocks"))};
+  if (geometry.erase_blocks != 0 && geometry.block_count.value % geometry.erase_blocks != 0)
+    return bad_input(fmt::format("blocks={} is not a whole number of erase units of {}",
+                                 geometry.block_count.value, geometry.erase_blocks));
+  return geometry;
+}
+
+uint32_t faults() {
+  return bit(FindingKind::kTargetDied) | bit(FindingKind::kTargetHung) | bit(FindingKind::kMemoryLeak) |
+         bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory);
+}
+
+Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& code, const Options& options) {
+  const Result<Geometry> geometry = geometry_of(options);
+  if (!geometry) return geometry.error();
+  PluginClaims claims;
+  claims.unit = static_cast<uint32_t>(options.integer("unit"));
+  if (const std::string_view name = options.choice_text("contract"); name != "claimed")
+    claims.contract = *parse_contract(name);
+  if (code->table().write_unit != 0 && claims.unit % code->table().write_unit != 0)
+    return bad_input(fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit,
+                                 code->table().write_unit));
+  code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
+  auto host = std::make_shared<PluginHost>(code, *geometry);
+  DiskSetup setup;
+  setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
+  setup.one_thread = true;
+  setup.faults = faults();
+  setup.failures = static_cast<uint32_t>(options.integer("failures"));
+  if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
+  if (options.flag("xattrs"))
+    setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
+  setup.trouble = [host] { return host->trouble(); };
+  set_workload(options, setup);
+  if (geometry->erase_blocks != 0) {
+    setup.device = *DeviceModel::preset("nand");
+    setup.device.flash = options.choice_text("crash") != "prefixes";
+  }
+  return make_disk_check(std::move(setup));
+}
+
+}  // namespace
+
+bool is_plugin_path(std::string_view target) {
+  return target.find('/') != std::string_view::npos || target.ends_with(".so");
+}
+
+Result<CheckEntry> plugin_entry(const std::string& path) {
+  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(path);
+  if (!code) return code.error();
+  const sisyfs_plugin& table = (*code)->table();
+  return CheckEntry{.name = path,
+                    .summary = table.summary != nullptr ? table.summary : table.name,
+                    .options = option_specs(table),
+                    .make = [code = *code](const Options& options) { return make_check(code, options); }};
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,106 @@
+#include "adapters/supervisor.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <string>
+
+#include "adapters/fence.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr int kHarnessError = 4;
+
+// Where a sanitizer was told to write its report (cli/sanitized.h); empty if it was not.
+std::string report_of(pid_t process) {
+  const char* prefix = std::getenv("SISYFS_SANITIZER_LOG");
+  if (prefix == nullptr) return {};
+  const std::string path = fmt::format("{}.{}", prefix, process);
+  std::ifstream report(path);
+  std::string summary;
+  for (std::string line; std::getline(report, line);) {
+    fmt::print(stderr, "{}\n", line);
+    if (line.starts_with("SUMMARY: ")) summary = line.substr(9);
+  }
+  std::remove(path.c_str());
+  return summary;
+}
+
+std::string text_of_death(pid_t process, int status, bool inside) {
+  if (std::string report = report_of(process); !report.empty()) return report;
+  const std::string how = WIFSIGNALED(status) ? fmt::format("it ended the process by {}", strsignal(WTERMSIG(status)))
+                                              : fmt::format("it ended the process with exit code {}",
+                                                            WEXITSTATUS(status));
+  return inside ? how : how + ", after it had returned: it must have written to memory that is not its own";
+}
+
+pid_t begin(const std::function<int()>& life, BlackBox* box) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Fence::set_black_box(box);
+  const int code = life();
+  std::fflush(nullptr);
+  box->inside = false;
+  box->call = 0;
+  _exit(code);
+}
+
+}  // namespace
+
+int supervise(const std::function<int()>& life) {
+  void* memory = mmap(nullptr, sizeof(BlackBox), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return life();
+  auto* box = new (memory) BlackBox;
+  // Ctrl-C goes to the search, which then says what it knows.
+  struct sigaction ignore {}, before {};
+  ignore.sa_handler = SIG_IGN;
+  int code = kHarnessError;
+  for (;;) {
+    box->call = 0;
+    box->inside = false;
+    const pid_t child = begin(life, box);
+    if (child < 0) {
+      fmt::print(stderr, "sisyfs: cannot begin a process: {}\n", std::strerror(errno));
+      break;
+    }
+    sigaction(SIGINT, &ignore, &before);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    sigaction(SIGINT, &before, nullptr);
+    const bool inside = box->inside;
+    if (WIFEXITED(status) && !inside) {
+      code = WEXITSTATUS(status);
+      break;
+    }
+    const std::string text = text_of_death(child, status, inside);
+    const uint64_t* end = box->deadly + box->deaths;
+    const bool known = std::find(static_cast<const uint64_t*>(box->deadly), end, box->call) != end;
+    if (box->call == 0 || known || box->deaths == BlackBox::kMostDeaths) {
+      fmt::print(stderr, "sisyfs: the checker died and cannot say where: {}\n", text);
+      break;
+    }
+    fmt::print(stderr, "sisyfs: {}; the search begins again and looks out for that call\n", text);
+    box->deadly[box->deaths] = box->call;
+    std::strncpy(box->texts[box->deaths], text.c_str(), sizeof box->texts[0] - 1);
+    ++box->deaths;
+  }
+  munmap(memory, sizeof(BlackBox));
+  return code;
+}
+
+}  // namespace sisyfs
