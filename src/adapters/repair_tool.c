@@ -142,17 +142,17 @@ static int spawn_found(int image, int output, const char* const* arguments, cons
   return -ENOENT;
 }
 
-/* Waits until the program has ended, or kills it. Without a descriptor for a process there is no deadline. */
+/* Waits until the program has ended, or kills it. Without a descriptor for a process there is no deadline.
+ * Signals wait meanwhile, since a timer of this process would begin the wait anew with each of its ticks. */
 static int wait_for(pid_t pid, int deadline_ms, struct repair_run* out) {
   out->killed = 0;
   const int process = (int)syscall(SYS_pidfd_open, pid, 0);
   if (process >= 0) {
-    struct pollfd poll_of = {process, POLLIN, 0};
-    int ready;
-    do {
-      ready = poll(&poll_of, 1, deadline_ms);
-    } while (ready < 0 && errno == EINTR);
-    if (ready == 0) {
+    struct pollfd end = {process, POLLIN, 0};
+    const struct timespec deadline = {deadline_ms / 1000, deadline_ms % 1000 * 1000000L};
+    sigset_t all;
+    sigfillset(&all);
+    if (ppoll(&end, 1, &deadline, &all) == 0) {
       out->killed = 1;
       kill(pid, SIGKILL);
     }

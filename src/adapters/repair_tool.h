@@ -5,7 +5,7 @@
  *     struct repair_image image;
  *     int error = repair_image_open(disk, &image);
  *     struct repair_run run;
- *     error = repair_tool_run(&image, arguments, environment, 10000, &run);   (works on REPAIR_IMAGE_PATH)
+ *     error = repair_tool_run(&image, arguments, environment, 3000, &run);   (works on REPAIR_IMAGE_PATH)
  *     ... run.status, run.output ...
  *     repair_run_free(&run);
  *     error = repair_image_write_back(disk, &image, 0, 0);

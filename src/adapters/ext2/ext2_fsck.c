@@ -18,7 +18,7 @@
 #include "adapters/ext2/ext2_reads.h"
 #include "adapters/repair_tool.h"
 
-enum { kDeadlineMs = 10000 };
+enum { kDeadlineMs = 3000 };
 /* Bits of e2fsck's exit code. */
 enum { kCorrected = 1, kReboot = 2, kUncorrected = 4 };
 

@@ -11,7 +11,7 @@
 #include "adapters/ntfs/ntfs_fs.h"
 #include "adapters/repair_tool.h"
 
-enum { kDeadlineMs = 10000 };
+enum { kDeadlineMs = 3000 };
 
 static int make_volume(const struct repair_image* image) {
   char size[16];

@@ -16,7 +16,7 @@
 #include "adapters/ntfs/ntfs_fs.h"
 #include "adapters/repair_tool.h"
 
-enum { kDeadlineMs = 10000 };
+enum { kDeadlineMs = 3000 };
 
 /* 0 if it says that all is well, 1 if not, or a negative errno. */
 static int run(const struct repair_image* image, const char* how) {
