@@ -138,6 +138,7 @@ int ext2_stat(void* fs, const char* path, sisyfs_stat* out) {
     return -EIO;
   }
   out->links = links_of(m, &at);
+  out->id = at.ino;
   out->size = out->type == SISYFS_DIRECTORY ? 0 : EXT2_I_SIZE(&at.inode);
   return 0;
 }

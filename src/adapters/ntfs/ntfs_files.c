@@ -158,6 +158,7 @@ int nt_stat(void* fs, const char* path, sisyfs_stat* out) {
   out->type = at.is_directory ? SISYFS_DIRECTORY : SISYFS_FILE;
   /* A directory of NTFS has one link, whatever is in it. */
   out->links = at.is_directory ? 0 : le16_to_cpu(inode->mrec->link_count);
+  out->id = at.file;
   out->size = at.is_directory ? 0 : (uint64_t)inode->data_size;
   return ntfs_inode_close(inode) != 0 ? nt_errno() : 0;
 }
