@@ -27,6 +27,7 @@
 #include "judge/memo.h"
 #include "judge/power_cuts.h"
 #include "judge/recoverer.h"
+#include "judge/stable_words.h"
 
 namespace sisyfs {
 
@@ -83,6 +84,12 @@ class DiskRig {
   // After next_crash(): what was cut, and under which expectation.
   PowerCuts& cuts() { return cuts_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
+  // Whether the op had returned then.
+  bool crash_after_return() const { return promises_before_cut_ > words_.count(); }
+  // What the target had said to be stable by then, or by the end of the op.
+  Stable stable() const {
+    return is_cut_ && !crash_after_return() ? words_.by(promises_before_cut_) : words_.said();
+  }
   // Also of the op fsck on a damaged disk, which is judged as a recovery.
   const Recovery& recovered() const { return from_->damaged ? repaired_ : cuts_.recovered(); }
   RecoveryNotes notes();
@@ -107,6 +114,9 @@ class DiskRig {
   // Begins the op once more; false if what it was begun for did not come about.
   bool run_this_way();
   void judge_answer(const Op& op, Tree tree);
+  // The expectations once the target has said, in the middle of the op, that it is stable.
+  void heed_words(const Tree& after, bool may_be_done);
+  const Expectation& expectation_after(size_t promises) const;
   void judge_op();
   bool is_refusal() const;
   FindingKind wrong_effect() const;
@@ -145,6 +155,8 @@ class DiskRig {
   Log log_;
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned
+  StableWords words_;           // and in between, where the target says more:
+  Expectation earlier_stable_, this_stable_;
   Snapshot memory_;
   Walk walk_;
 
@@ -166,6 +178,7 @@ class DiskRig {
   DiskMove crash_move_;
   Outcome crash_outcome_;
   const Expectation* crash_expectation_ = nullptr;
+  size_t promises_before_cut_ = 0;
   Digest crash_expectation_digest_;
   Recovery repaired_;  // of a damaged start
   bool crash_over_ = false;
