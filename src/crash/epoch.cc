@@ -197,14 +197,16 @@ StateCount Epoch::count() const {
 // these, writes that share a block or a chain are ordered, and others are not.
 Digest Epoch::digest() const {
   Digest digest = digest_at(0, durable_.digest());
-  for (const Piece& piece : pieces_) {
-    Digest content;
-    for (const Slot& slot : slots_of(piece)) {
-      content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
-    }
-    digest += digest_at((uint64_t{piece.layer} << 32) + piece.rank + 1, content);
-  }
+  for (const Piece& piece : pieces_) digest += digest_of(piece);
   return digest;
+}
+
+Digest Epoch::digest_of(const Piece& piece) const {
+  Digest content;
+  for (const Slot& slot : slots_of(piece)) {
+    content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
+  }
+  return digest_at((uint64_t{piece.layer} << 32) + piece.rank + 1, content);
 }
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied. On

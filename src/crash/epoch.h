@@ -126,6 +126,8 @@ class Epoch {
   // Equal digests: the same durable image and the same crash states to come from what is in doubt. The
   // order of writes counts only where it can be seen: on one chain or one block.
   Digest digest() const;
+  // The part of a piece in that: what it holds, and what lies below it.
+  Digest digest_of(const Piece& piece) const;
 
   // What is in doubt, as a log on top of durable() and of what is open behind power cuts.
   Log pending_log() const { return log_of(frozen_pieces_, static_cast<uint32_t>(pieces_.size())); }

@@ -544,6 +544,7 @@ void add_to(std::atomic<uint64_t>& count, const StateCount& more) {
 
 void RigPool::add(const CutCounts& counts, uint64_t runs, uint64_t images) {
   add_to(left_out_, counts.left_out);
+  add_to(sampled_, counts.sampled);
   add_to(stood_for_, counts.stood_for);
   add_to(runs_, runs);
   add_to(images_, images);

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "base/digest_set.h"
 #include "judge/catalogue.h"
-#include "judge/digest_set.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
 #include "judge/power_cuts.h"
@@ -217,6 +217,7 @@ class RigPool {
 
   // Crash states of all expansions so far; counts stick at their largest value.
   uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
+  uint64_t sampled() const { return sampled_.load(std::memory_order_relaxed); }
   uint64_t stood_for() const { return stood_for_.load(std::memory_order_relaxed); }
   uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   uint64_t images() const { return images_.load(std::memory_order_relaxed); }
@@ -231,7 +232,7 @@ class RigPool {
   Bounds bounds_;
   Image blank_;
   std::array<std::atomic<DiskRig*>, kSlots> free_{};
-  std::atomic<uint64_t> left_out_{0}, stood_for_{0}, runs_{0}, images_{0};
+  std::atomic<uint64_t> left_out_{0}, sampled_{0}, stood_for_{0}, runs_{0}, images_{0};
 };
 
 }  // namespace sisyfs

@@ -86,11 +86,12 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   // What was left out may hold anything, and so may a state that another of its shape stands for.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     const RigPool& rigs = system().rigs();
-    const uint64_t before = rigs.left_out(), stood_for = rigs.stood_for(), runs = rigs.runs(),
-                   images = rigs.images();
+    const uint64_t before = rigs.left_out(), sampled = rigs.sampled(), stood_for = rigs.stood_for(),
+                   runs = rigs.runs(), images = rigs.images();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : SystemCheck::search(options, show);
     result.left_out = rigs.left_out() - before;
+    result.sampled = rigs.sampled() - sampled;
     result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
     result.recoveries = rigs.runs() - runs;
     result.crash_images = rigs.images() - images;

@@ -27,6 +27,7 @@ void PowerCuts::begin(Level& level, const Look& look) {
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
+  counts_.sampled += level.eager.samples();
 }
 
 void PowerCuts::begin_look() {

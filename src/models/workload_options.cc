@@ -39,6 +39,10 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix) {
                          says("what the device does to writes that no flush has followed: as `crash` says; "
                               "keeps their order; any of them may be lost; the same, and blocks of one write "
                               "by themselves")),
+      OptionSpec::integer("samples", 0, 1000, 7,
+                          says("with crash=subsets: crash states that are drawn where there are too many to "
+                               "try them all")),
+      OptionSpec::integer("sample_seed", 0, 1'000'000'000, 0, says("another seed draws others")),
       OptionSpec::integer("nesting", 0, 3, 0,
                           says("power cuts in recovery, in recovery from that, and so on, at most")),
       OptionSpec::flag("all_nested", false,
@@ -76,6 +80,8 @@ void set_cuts(const Options& options, DiskSetup& setup) {
     setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   setup.crashes = crash != "none";
   setup.lazy = crash == "lazy";
+  setup.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
+  setup.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
   setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.all_nested = options.flag("all_nested");
   setup.both_ways = options.has("both_ways") && options.flag("both_ways");

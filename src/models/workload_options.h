@@ -14,7 +14,8 @@ namespace sisyfs {
 // among the target's, and sync_writes, which is there where the target knows O_SYNC.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// The options about power cuts: crash, device, nesting and all_nested. `prefix` comes first in what is said
+// The options about power cuts: crash, device, samples, sample_seed, nesting and
+// all_nested. `prefix` comes first in what is said
 // of each.
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
 // After make_target was set.
