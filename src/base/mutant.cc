@@ -10,13 +10,13 @@ namespace sisyfs {
 namespace {
 
 // In the order of Mutant, from 1 on.
-constexpr std::array<std::string_view, 33> kNames = {
+constexpr std::array<std::string_view, 34> kNames = {
     "ForgetSync",          "ForgetFsync",        "AcceptAncestors",
     "RefuseHalfDone",      "IgnoreData",         "IgnoreSizes",
     "IgnoreMissing",       "IgnoreMoved",        "StrictFdatasync",
     "DigestWithoutWindow", "LastChainSafe",      "NeverReorder",
     "SkipAfterPromise",    "SkipBeforeFlush",    "OpEndSettles",
-    "FuaSettlesAll",       "StaleCrashDigest",   "ShortTags",
+    "FuaSettlesAll",       "StaleCrashDigest",   "KeepGuesses",   "ShortTags",
     "GrowLosesStates",     "BoundIsOneLess",     "InterruptedIsComplete",
     "LastWayFound",        "PrintWithoutMemory", "NeverUsed",
     "CompareErrnoOnly",    "ForgiveRepaired",    "ReadsByPlace",

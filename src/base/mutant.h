@@ -32,6 +32,7 @@ enum class Mutant : uint8_t {
   kOpEndSettles,      // what is pending at the end of an op is durable
   kFuaSettlesAll,     // a write through the cache takes all others along
   kStaleCrashDigest,  // crash states with different blocks have one digest
+  kKeepGuesses,       // what a look-up asked for stays decided, though nobody read it
   // explore: what was seen before
   kShortTags,              // fingerprints are cut to 16 bits in the table
   kGrowLosesStates,        // the table forgets some states when it grows

@@ -196,7 +196,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
   BlockRef block;
   if (run != nullptr) {
     for (const BlockAddress address : reads_.addresses())
-      if (run->decide(address, &block)) start.set(address, std::move(block));
+      if (run->known_block(address, &block)) start.set(address, std::move(block));
   }
   disk_.load(DiskState(std::move(start)));
   reads_.rewind();
