@@ -167,7 +167,8 @@ void CrashStates::draw_once() {
 bool CrashStates::is_new_sample() {
   const uint64_t lost = state_.lost_pieces();
   if (lost <= edge_ || pieces_ - lost <= edge_) return false;
-  return drawn_.insert(sisyfs::digest_of(digits_.data(), digits_.size() * sizeof(digits_[0])));
+  return drawn_.insert(sisyfs::digest_of(digits_.data(), digits_.size() * sizeof(digits_[0]))) ||
+         mutant(Mutant::kSampleAgain);
 }
 
 }  // namespace sisyfs

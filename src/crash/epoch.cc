@@ -86,7 +86,7 @@ void Epoch::clear() {
 }
 
 void Epoch::freeze() {
-  if (frozen_pieces_ == pieces_.size()) return;
+  if (frozen_pieces_ == pieces_.size() || mutant(Mutant::kThaw)) return;
   frozen_pieces_ = static_cast<uint32_t>(pieces_.size());
   first_chain_ = static_cast<uint32_t>(chains_.size());
   unit_index_.clear();
@@ -108,7 +108,7 @@ void Epoch::restart(Image durable, const Log& open) {
 }
 
 void Epoch::settle() {
-  if (frozen_pieces_ != 0) {
+  if (frozen_pieces_ != 0 && !mutant(Mutant::kFlushSettlesOpen)) {
     const auto pending = [&](const Place& place) { return slots_[place.top].piece >= frozen_pieces_; };
     return settle_where(pending);
   }
@@ -162,7 +162,8 @@ void Epoch::settle_where(IsSettled is_settled) {
 void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
   to.restart(durable_);
   const auto lost = [&](const Slot& slot) {
-    return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank;
+    return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank &&
+           !mutant(Mutant::kNarrowKeepsLost);
   };
   std::vector<uint32_t> floor(places_.size(), kNone);  // by place: the newest slot that was surely kept
   for (uint32_t p = 0; p < places_.size(); p++) {
@@ -206,7 +207,8 @@ Digest Epoch::digest_of(const Piece& piece) const {
   for (const Slot& slot : slots_of(piece)) {
     content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
   }
-  return digest_at((uint64_t{piece.layer} << 32) + piece.rank + 1, content);
+  const uint64_t layer = mutant(Mutant::kDigestWithoutLayers) ? 0 : piece.layer;
+  return digest_at((layer << 32) + piece.rank + 1, content);
 }
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied. On
@@ -232,7 +234,7 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
       if (model_.flash && slots_[s].piece != in_piece) break;
       run.push_back(slots_[s].block);
     }
-    if (layer != kNone && layer != piece.layer) add_cut();
+    if (layer != kNone && layer != piece.layer && !mutant(Mutant::kOneLayer)) add_cut();
     layer = piece.layer;
     const uint32_t part = model_.flash ? in_piece : write;
     const bool goes_on = std::exchange(last, part) == part;

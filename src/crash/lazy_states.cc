@@ -24,7 +24,7 @@ bool LazyStates::next() {
   while (!choices_.empty()) {
     Choice& last = choices_.back();
     known_[last.chain] = last.before;
-    if (last.kept) {
+    if (last.kept && !mutant(Mutant::kKeptOnly)) {
       last.kept = false;
       known_[last.chain].most = last.rank;
       return true;
@@ -54,7 +54,7 @@ bool LazyStates::is_moot(uint32_t slot) const {
     const Fate below = fate(epoch_->slots()[s]);
     if (below == Fate::kLost) continue;
     if (!same_content(top.block.get(), epoch_->slots()[s].block.get())) return false;
-    if (below == Fate::kKept) return true;
+    if (below == Fate::kKept || mutant(Mutant::kMootByNext)) return true;
   }
 }
 
@@ -110,6 +110,7 @@ void LazyStates::forget(size_t count) {
 
 std::span<const Epoch::Kept> LazyStates::known_after(uint32_t reads) {
   earlier_ = known_;
+  if (mutant(Mutant::kKnowAll)) return earlier_;
   for (size_t c = choices_.size(); c-- > 0 && choices_[c].read > reads;)
     earlier_[choices_[c].chain] = choices_[c].before;
   return earlier_;

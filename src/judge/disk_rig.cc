@@ -149,6 +149,7 @@ bool DiskRig::run_again() {
     if (from_->disk.open.empty() || !open_states_.next()) {
       // The next access fails, as long as there was one to fail.
       if (from_->failures >= setup_.failures || (fail_ != 0 && !failed_yet_)) return false;
+      if (mutant(Mutant::kFailFirstOnly) && fail_ == 1) return false;
       ++fail_;
       failed_yet_ = false;
       open_states_.restart(open_);
@@ -225,7 +226,7 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
   // is not seen. To the expectation it was done and undone.
   after_ = from_->expectation;
   during_ = from_->expectation;
-  const bool may_be_done = is_refusal() && expected_.error == 0;
+  const bool may_be_done = is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
   words_.restart(disk_.state().log);
   if (words_.count() != 0) heed_words(tree, may_be_done);
   if (result_.error == 0 || may_be_done) {
@@ -268,6 +269,7 @@ void DiskRig::heed_words(const Tree& after, bool may_be_done) {
 // The promise of the op itself is the last one of its log.
 const Expectation& DiskRig::expectation_after(size_t promises) const {
   if (promises > words_.count()) return after_;
+  if (mutant(Mutant::kDeafToWords)) return during_;
   switch (words_.by(promises)) {
     case Stable::kNothing:
       return during_;

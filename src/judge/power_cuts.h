@@ -77,6 +77,7 @@ class PowerCuts {
   void clear_counts() { counts_ = {}; }
 
  private:
+  static constexpr size_t kNoEvent = SIZE_MAX;
   struct Level {
     Level(const DiskSetup& setup, const Image& blank);
 
