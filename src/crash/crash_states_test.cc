@@ -64,6 +64,7 @@ Event* new_write(MemDisk& disk, uint64_t first, std::vector<uint8_t> bytes) {
 
 class CrashStatesProperty : public testing::TestWithParam<DeviceModel> {};
 INSTANTIATE_TEST_SUITE_P(Models, CrashStatesProperty, testing::ValuesIn(models_for_test()));
+INSTANTIATE_TEST_SUITE_P(Scattered, CrashStatesProperty, testing::ValuesIn(scattered_models_for_test()));
 
 TEST_P(CrashStatesProperty, CrashStatesAreThoseOfThePlainDevice) {
   std::mt19937_64 random(1);

@@ -29,6 +29,7 @@ void Epoch::add(const Event& event) {
     writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
   }
   if (model_.flash) return add_flash(event);
+  if (model_.scattered) return add_scattered(event);
   const bool joins_last_piece = event.tied_to_previous && model_.writes_are_tied();
   for (uint64_t i = 0; i < event.count.value; i++) {
     const BlockAddress address = event.first + BlockCount(i);
@@ -216,6 +217,7 @@ Digest Epoch::digest_of(const Piece& piece) const {
 Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
   SISYFS_ASSERT(!model_.flash || end_piece <= frozen_pieces_ || first_piece == end_piece,
                 "raw flash has no cache");
+  SISYFS_ASSERT(!model_.scattered || frozen_pieces_ == 0, "scattered units lie on blocks that are known");
   Log log;
   std::vector<BlockRef> run;
   const auto slot_from = [&](uint32_t p) {
@@ -229,6 +231,11 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
     const BlockAddress first = places_[slots_[s].place].address;
     run.clear();
     const uint32_t write = piece.write, in_piece = slots_[s].piece;
+    // Scattered units: what comes before the last piece of a write follows from that.
+    if (model_.scattered && in_piece + 1 < pieces_.size() && pieces_[in_piece + 1].write == write) {
+      s = piece.first_slot + piece.slot_count;
+      continue;
+    }
     for (; s < end && pieces_[slots_[s].piece].write == piece.write; s++) {
       if (places_[slots_[s].place].address != first + BlockCount(run.size())) break;
       if (model_.flash && slots_[s].piece != in_piece) break;

@@ -19,14 +19,18 @@
 // same, as every deterministic one does, thus goes through a binary tree whose leaves are the runs, without
 // being told what to do again. Two identities hold, and next() asserts them:
 //
-// - Each choice splits the crash states in two. So the ranges of all runs are disjoint, and what they stand for
+// - Each choice splits the crash states in two. So the ranges of all runs are disjoint, and what they stand
+// for
 //   adds up to count().
-// - Whatever a run has decided, it has read: it came by each of its choices, in their order, with the same read of
-//   the same block. So two runs part at a block that both read, when both had read the same until then, and one
-//   reads a version there that the other has lost. No run is there for the sake of a block that nobody asked for.
+// - Whatever a run has decided, it has read: it came by each of its choices, in their order, with the same
+// read of
+//   the same block. So two runs part at a block that both read, when both had read the same until then, and
+//   one reads a version there that the other has lost. No run is there for the sake of a block that nobody
+//   asked for.
 //
-// Two runs may still see the same: a block may hold A, then B, then A again, and a reader of the last A cannot tell
-// it from the first. They are two runs, with disjoint crash states, because what lies elsewhere on the chain tells.
+// Two runs may still see the same: a block may hold A, then B, then A again, and a reader of the last A
+// cannot tell it from the first. They are two runs, with disjoint crash states, because what lies elsewhere
+// on the chain tells.
 //
 // No choice is made where all that may lie there is equal: nobody can tell the difference.
 #pragma once
@@ -84,7 +88,7 @@ class LazyStates : public Undecided {
     uint32_t rank = 0;
     uint32_t read = 0;  // of the run, from 1
     uint32_t place = 0;
-    bool kept = true;   // the first side
+    bool kept = true;  // the first side
   };
   enum class Fate : uint8_t { kLost, kOpen, kKept };
 

@@ -128,6 +128,11 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   const Geometry geometry = geometry_of(traits);
   setup.crashes = setup.crashes && traits.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
+  if (setup.lazy && setup.device.scattered)
+    return bad_input(
+        "crash=lazy does not go with a device that scatters a write, and is not needed: it keeps order, and "
+        "there "
+        "are few crash states; use crash=subsets");
   Bounds bounds = bounds_for(traits, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   auto rigs = std::make_unique<RigPool>(std::move(setup), std::move(bounds), Image(geometry));

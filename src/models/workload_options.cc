@@ -35,10 +35,12 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix) {
           says("what a power cut keeps of the writes since the last flush: the first so many; "
                "any of them, tried one by one up to a bound; any of them, told apart only where "
                "recovery looks; or the power never goes")),
-      OptionSpec::choice("device", {"by-crash", "ordered", "disk", "hostile"}, "by-crash",
-                         says("what the device does to writes that no flush has followed: as `crash` says; "
-                              "keeps their order; any of them may be lost; the same, and blocks of one write "
-                              "by themselves")),
+      OptionSpec::choice(
+          "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, "by-crash",
+          says("what the device does to writes that no flush has followed: as `crash` says; "
+               "keeps their order; the same, and of the one that is cut off its first blocks; "
+               "any of them may be lost; keeps their order, and of the one that is cut off any "
+               "blocks; any of them may be lost, and blocks of one write by themselves")),
       OptionSpec::integer("samples", 0, 1000, 7,
                           says("with crash=subsets: crash states that are drawn where there are too many to "
                                "try them all")),
