@@ -241,7 +241,7 @@ TEST(AdapterTest, LostDurabilityIsCalledSo) {
 // Where the bound leaves crash states out, a clean run is no pass.
 TEST(AdapterTest, WhatIsLeftOutMakesTheVerdictUnknown) {
   DiskSetup setup = setup_for(Bug::kNone);
-  setup.enumeration = {.max_states = 1, .edge = 0};
+  setup.enumeration = {.max_states = 1, .edge = 0, .samples = 0};
   const SearchResult result = search(std::move(setup));
   EXPECT_EQ(result.findings, 0u);
   EXPECT_NE(result.marks & kLeftOut, 0u);

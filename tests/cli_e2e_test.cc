@@ -80,6 +80,18 @@ TEST(CliTest, CrashStatesThatWereLeftOutAreCounted) {
   EXPECT_THAT(all.text, Not(HasSubstr("left out")));
 }
 
+// The right order of writes on link needs no flush as long as the device keeps order.
+TEST(CliTest, AFindingIsToldInTheSimplestPerspectiveThatHasIt) {
+  const std::string small = "--via disk --set files=2 --set blocks=3 --depth 4 ";
+  const Answer early = run("check link --perspectives --set order=naive --set cache=flush " + small);
+  EXPECT_EQ(early.code, 1) << early.text;
+  EXPECT_THAT(early.text, HasSubstr("Perspective 1 of 5, device=ordered"));
+  EXPECT_THAT(early.text, Not(HasSubstr("Perspective 2 of 5")));
+  EXPECT_THAT(run("replay " + token_in(early.text)).text, HasSubstr("still happens"));
+  const Answer json = run("check link --perspectives --json - " + small);
+  EXPECT_EQ(json.code, 2) << json.text;
+}
+
 TEST(CliTest, NoMarkIsListedTwice) {
   const nlohmann::json run_json = nlohmann::json::parse(run("check f2fs --depth 1 --json -").text);
   const Answer a = run("check f2fs --depth 1");

@@ -51,6 +51,14 @@ TEST(FailingAccessTest, AnErrorThatIsTakenForAnEmptyDirectoryIsFound) {
   EXPECT_EQ(search(journal_setup({"lookup_error=absent"}), 3, 0).findings, 0u) << "it takes a failure";
 }
 
+// An op that was refused because the disk failed may have been done all the same, if its record was on the
+// disk by then: here each op commits.
+TEST(FailingAccessTest, WhatWasRefusedMayComeBackAfterAPowerCut) {
+  const SearchResult result = search(journal_setup({"sync_mount=on", "files=1", "dirs=0"}), 2, 1);
+  EXPECT_EQ(result.findings, 0u);
+  EXPECT_NE(result.marks & kAccessFailed, 0u);
+}
+
 // The file-mapping model writes to its tables as it goes, and promises nothing about a disk that fails.
 TEST(FailingAccessTest, AnOpThatFailsAndHasChangedSomethingIsFound) {
   EXPECT_NE(search(link_setup(), 1, 1).findings & bit(FindingKind::kFailedChange), 0u);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -167,42 +168,21 @@ TEST(LazyCrash, SixtyBlocksInDoubtAreExhausted) {
   EXPECT_LT(system->rigs().runs(), 5000u);
 }
 
-// A system that does not look at a block before its third mount, and then chokes on one of its contents:
-// what the first recovery left open must still be open for the second.
-class LooksLater : public Target {
+// A system that keeps the names of up to two files in memory, and on its disk one byte in each of three
+// blocks.
+class FewBytes : public Target {
  public:
-  static constexpr uint8_t kOld = 7, kNew = 9;
-  explicit LooksLater(uint8_t chokes_on) : chokes_on_(chokes_on) {
+  FewBytes() {
     traits_.ops = OpSet(OpKind::kCreate);
     traits_.contract = Contract::kStructure;
     traits_.block_size = 16;
     traits_.block_count = 3;
   }
   const Traits& traits() const override { return traits_; }
-  int format(Disk& disk) override {
-    disk_ = &disk;
-    put(1, kOld);
-    return 0;
-  }
-  int mount(Disk& disk) override {
-    disk_ = &disk;
-    files_ = 0;
-    const uint8_t mounts = get(0);
-    if (mounts >= 2 && get(2) == kNew && get(1) == chokes_on_) return EIO;
-    put(0, static_cast<uint8_t>(mounts + 1));
-    return disk.flush() == IoStatus::kOk ? 0 : EIO;
-  }
   int unmount() override { return 0; }
   void power_cut() override { files_ = 0; }
-  // Before the first power cut the block is written, and no flush follows. Later something is, to be cut.
   OpResult apply(const Op& op) override {
-    if (get(0) >= 2) {
-      put(0, get(0));
-    } else {
-      put(2, kNew);
-      (void)disk_->flush();
-      put(1, kNew);
-    }
+    change();
     names_[files_++] = op.path;
     return {};
   }
@@ -219,7 +199,9 @@ class LooksLater : public Target {
     names_ = {Path("/a"), Path("/b")};
   }
 
- private:
+ protected:
+  // What an op does to the disk.
+  virtual void change() = 0;
   uint8_t get(uint64_t block) {
     std::byte bytes[16];
     EXPECT_EQ(disk_->read(BlockAddress(block), bytes), IoStatus::kOk);
@@ -230,29 +212,112 @@ class LooksLater : public Target {
     EXPECT_EQ(disk_->write(BlockAddress(block), bytes), IoStatus::kOk);
   }
 
-  uint8_t chokes_on_;
   Traits traits_;
   Disk* disk_ = nullptr;
   uint8_t files_ = 0;
   std::array<Path, 2> names_{Path("/a"), Path("/b")};
 };
 
+SearchResult search_few_bytes(std::function<std::unique_ptr<Target>()> make, bool lazy, uint32_t depth,
+                              uint32_t nesting) {
+  DiskSetup setup;
+  setup.make_target = std::move(make);
+  setup.bounds.names = {"a", "b"};
+  setup.bounds.max_files = 2;
+  setup.usability = false;
+  setup.lazy = lazy;
+  setup.nesting = nesting;
+  const auto check = make_disk_check(std::move(setup));
+  EXPECT_TRUE(check);
+  SearchOptions options;
+  options.bounds.depth = depth;
+  return (*check)->search(options, {});
+}
+
+// Does not look at a block before its third mount, and then chokes on one of its contents: what the first
+// recovery left open must still be open for the second.
+class LooksLater : public FewBytes {
+ public:
+  static constexpr uint8_t kOld = 7, kNew = 9;
+  explicit LooksLater(uint8_t chokes_on) : chokes_on_(chokes_on) {}
+  int format(Disk& disk) override {
+    disk_ = &disk;
+    put(1, kOld);
+    return 0;
+  }
+  int mount(Disk& disk) override {
+    disk_ = &disk;
+    files_ = 0;
+    const uint8_t mounts = get(0);
+    if (mounts >= 2 && get(2) == kNew && get(1) == chokes_on_) return EIO;
+    put(0, static_cast<uint8_t>(mounts + 1));
+    return disk.flush() == IoStatus::kOk ? 0 : EIO;
+  }
+
+ private:
+  // Before the first power cut the block is written, and no flush follows. Later something is, to be cut.
+  void change() override {
+    if (get(0) >= 2) return put(0, get(0));
+    put(2, kNew);
+    (void)disk_->flush();
+    put(1, kNew);
+  }
+
+  uint8_t chokes_on_;
+};
+
 TEST(LazyCrash, WhatTheFirstRecoveryDidNotReadIsOpenForTheSecond) {
   for (const uint8_t chokes_on : {LooksLater::kOld, LooksLater::kNew}) {
     for (const bool lazy : {false, true}) {
-      DiskSetup setup;
-      setup.make_target = [=] { return std::make_unique<LooksLater>(chokes_on); };
-      setup.bounds.names = {"a", "b"};
-      setup.bounds.max_files = 2;
-      setup.usability = false;
-      setup.lazy = lazy;
-      const auto check = make_disk_check(std::move(setup));
-      ASSERT_TRUE(check);
-      SearchOptions options;
-      options.bounds.depth = 3;
-      const SearchResult result = (*check)->search(options, {});
+      const auto make = [=] { return std::make_unique<LooksLater>(chokes_on); };
+      const SearchResult result = search_few_bytes(make, lazy, 3, 0);
       EXPECT_EQ(result.findings, bit(FindingKind::kNotMountable)) << int{chokes_on} << ' ' << lazy;
       EXPECT_EQ(result.least_depth[static_cast<size_t>(FindingKind::kNotMountable)], 2u);
+    }
+  }
+}
+
+TEST(NestedCrash, WhatTheFirstRecoveryDidNotReadIsOpenAfterAPowerCutInIt) {
+  for (const uint8_t chokes_on : {LooksLater::kOld, LooksLater::kNew}) {
+    for (const bool lazy : {false, true}) {
+      const auto make = [=] { return std::make_unique<LooksLater>(chokes_on); };
+      EXPECT_EQ(search_few_bytes(make, lazy, 1, 0).findings, 0u);
+      EXPECT_EQ(search_few_bytes(make, lazy, 1, 1).findings, bit(FindingKind::kNotMountable))
+          << int{chokes_on} << ' ' << lazy;
+    }
+  }
+}
+
+// Recovers in steps, each of them flushed, and cannot go on from one of them.
+class RecoversInSteps : public FewBytes {
+ public:
+  explicit RecoversInSteps(uint8_t chokes_on) : chokes_on_(chokes_on) {}
+  int format(Disk&) override { return 0; }
+  int mount(Disk& disk) override {
+    disk_ = &disk;
+    files_ = 0;
+    uint8_t step = get(0);
+    if (step == chokes_on_) return EIO;
+    for (; step != 0; put(0, step)) {
+      if (disk.flush() != IoStatus::kOk) return EIO;
+      step = static_cast<uint8_t>((step + 1) % kSteps);
+    }
+    return disk.flush() == IoStatus::kOk ? 0 : EIO;
+  }
+  static constexpr uint8_t kSteps = 5;
+
+ private:
+  void change() override { put(0, 1); }
+  uint8_t chokes_on_;
+};
+
+TEST(NestedCrash, EveryMomentOfRecoveryIsCut) {
+  for (uint8_t chokes_on = 2; chokes_on < RecoversInSteps::kSteps; ++chokes_on) {
+    for (const bool lazy : {false, true}) {
+      const auto make = [=] { return std::make_unique<RecoversInSteps>(chokes_on); };
+      EXPECT_EQ(search_few_bytes(make, lazy, 1, 0).findings, 0u);
+      EXPECT_EQ(search_few_bytes(make, lazy, 1, 1).findings, bit(FindingKind::kNotMountable))
+          << int{chokes_on} << ' ' << lazy;
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <random>
 
 #include "crash/crash_states.h"
@@ -20,7 +21,7 @@ struct Counts {
 
 // Random ops on a mounted target; every crash state on the way is recovered by one that remembers and by one
 // that does not.
-Counts compare(const std::vector<std::string>& settings, unsigned seed) {
+Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned memo_bits = 12) {
   const Result<Options> options = Options::parse(f2fs::option_specs(), settings);
   EXPECT_TRUE(options);
   const Result<DiskSetup> setup = f2fs::setup_of(*options);
@@ -33,7 +34,9 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed) {
   EXPECT_EQ(running->format(disk), 0);
   EXPECT_EQ(running->mount(disk), 0);
   disk.load(DiskState(disk.state().current));
-  Recoverer remembers(*setup, bounds, *target, blank);
+  DiskSetup small = *setup;
+  small.memo_bits = memo_bits;
+  Recoverer remembers(small, bounds, *target, blank);
   Result<Workload> workload = Workload::make(bounds);
   std::mt19937 random(seed);
   std::vector<Candidate> ops;
@@ -83,6 +86,92 @@ TEST(RecovererTest, WhatIsKnownAgainIsWhatWouldHaveCome) {
   EXPECT_GT(all.states, 500u);
   EXPECT_GT(all.found, 0u) << "else it says little";
   EXPECT_LT(all.found, all.states);
+}
+
+// With room for a few, places are used again and again.
+TEST(RecovererTest, WhatWasForgottenIsNotTakenForKnown) {
+  unsigned found = 0;
+  for (unsigned seed = 1; seed <= 4; ++seed)
+    found += compare({"crash=subsets", "cp_flush=off"}, seed, 1).found;
+  EXPECT_GT(found, 0u);
+}
+
+// Each part of its recovery looks at one block: the check at block 0, the mount at block 1, the first op at
+// block 2. A 2 is bad there.
+class LooksInParts : public Target {
+ public:
+  LooksInParts() {
+    traits_.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
+    traits_.has_fsck = true;
+    traits_.block_size = 4;
+    traits_.block_count = 3;
+  }
+  const Traits& traits() const override { return traits_; }
+  int format(Disk&) override { return 0; }
+  int mount(Disk& disk) override {
+    disk_ = &disk;
+    tree_ = Tree();
+    return is_bad(disk, 1) ? EIO : 0;
+  }
+  int unmount() override { return power_cut(), 0; }
+  void power_cut() override { tree_ = Tree(); }
+  OpResult apply(const Op& op) override {
+    return is_bad(*disk_, 2) ? OpResult::of(EIO) : sisyfs::apply(op, tree_);
+  }
+  Walk walk() override { return {0, Path("/"), tree_}; }
+  void fsck(Disk& disk, FsckMode, RepairReport* report) override {
+    report->error = is_bad(disk, 0) ? EIO : 0;
+  }
+  Snapshot save() const override { return Snapshot(tree_, tree_.digest()); }
+  void load(const Snapshot& snapshot, Disk& disk) override {
+    disk_ = &disk;
+    tree_ = snapshot.as<Tree>();
+  }
+
+ private:
+  static bool is_bad(Disk& disk, uint64_t block) {
+    std::byte bytes[4];
+    return disk.read(BlockAddress(block), bytes) != IoStatus::kOk || bytes[0] == std::byte{2};
+  }
+
+  Traits traits_;
+  Disk* disk_ = nullptr;
+  Tree tree_;
+};
+
+TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
+  constexpr Geometry geometry{4, BlockCount(3)};
+  const Image blank(geometry);
+  Epoch epoch(DeviceModel{.unit_bytes = 4, .tearing = true}, blank);
+  MemDisk disk(blank);
+  std::vector<const Event*> events;
+  for (const uint8_t value : {1, 2}) {
+    for (uint64_t block = 0; block < 3; ++block) {
+      const std::byte bytes[4] = {std::byte{value}};
+      ASSERT_EQ(disk.write(BlockAddress(block), bytes), IoStatus::kOk);
+      epoch.add(*disk.state().log.events(events).back());
+    }
+  }
+  DiskSetup setup;
+  setup.bounds.names = {"a"};
+  LooksInParts target;
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    Recoverer recoverer(setup, setup.bounds, target, blank);
+    CrashState state(epoch);
+    for (int i = 0; i < 60; ++i) {
+      for (uint32_t chain = 0; chain < 3; ++chain) state.keep(chain, random() % 3);
+      const auto bad = [&](uint64_t block) {
+        const Block* content = state.block(BlockAddress(block));
+        return content != nullptr && content->bytes()[0] == std::byte{2};
+      };
+      uint32_t expected = bad(0) ? bit(FindingKind::kNotClean) : 0;
+      if (bad(1)) expected |= bit(FindingKind::kNotMountable);
+      if (expected == 0 && bad(2)) expected = bit(FindingKind::kNotUsable);
+      ASSERT_EQ(recoverer.recover(state).findings, expected);
+    }
+    EXPECT_LE(recoverer.runs(), 27u);
+  }
 }
 
 TEST(RecovererTest, WhatIsKnownAgainIsRightWhereNothingIsWrong) {

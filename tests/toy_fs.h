@@ -49,6 +49,11 @@ struct Habits {
   bool forgets_renames = false;   // fsync of a file keeps its name, but no rename
   bool forgets_dirs = false;      // fsync of a directory does nothing
   OpSet forgets = {};             // these calls do nothing
+  // With kEarlierCalls an op that changes something flushes what came before it and says that this is stable,
+  // with kThisCallToo it says so of itself, which is written through; too early (a mistake): before the
+  // flush.
+  Stable says = Stable::kNothing;
+  bool says_too_early = false;
 };
 
 // What it says of itself.
@@ -337,9 +342,17 @@ class ToyFs : public Target {
     // comes after it waits in turn: otherwise a file would be left with no name at all.
     const bool takes_name =
         op.kind == OpKind::kUnlink || op.kind == OpKind::kRmdir || op.kind == OpKind::kRename;
+    if (habits_.says == Stable::kEarlierCalls) flush_and_say();
     if (habits_.any_order && takes_name) flush();
     issue(changed);
+    if (habits_.says == Stable::kThisCallToo) return flush_and_say();
     if (habits_.when == When::kThrough || (habits_.any_order && takes_name)) flush();
+  }
+
+  void flush_and_say() {
+    if (habits_.says_too_early) disk_->say_stable(habits_.says);
+    flush();
+    if (!habits_.says_too_early) disk_->say_stable(habits_.says);
   }
 
   void remember(const Op& op, const std::vector<Fact>& changed) {

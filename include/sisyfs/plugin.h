@@ -61,9 +61,9 @@ struct sisyfs_disk {
   int (*flush)(const sisyfs_disk *disk);
   /* Gives up what blocks hold. On raw flash: erases whole units, which then read as 0xFF. */
   int (*erase)(const sisyfs_disk *disk, uint64_t block, uint64_t count);
-  /* Optional to call: "all that I have been told to do until now is stable", where a commit is done that no
-   * call promises. After it a power cut must not lose any of that. */
-  void (*stable)(const sisyfs_disk *disk);
+  /* Optional to call: "all calls before this one are stable", and with `this_too` this one as well, where a
+   * commit is done that no call promises. From here on a power cut must not lose any of that. */
+  void (*stable)(const sisyfs_disk *disk, int this_too);
 };
 
 enum sisyfs_file_type { SISYFS_FILE = 1, SISYFS_DIRECTORY = 2, SISYFS_SYMLINK = 3 };

@@ -181,9 +181,11 @@ int PluginDisk::erase(const sisyfs_disk* face, uint64_t block, uint64_t count) {
                             [&] { return self.disk_->discard(BlockAddress(block), BlockCount(count)); });
 }
 
-void PluginDisk::stable(const sisyfs_disk* face) {
+void PluginDisk::stable(const sisyfs_disk* face, int this_too) {
   PluginDisk& self = of(face);
-  if (self.replaying_ == nullptr) self.stable_ = true;
+  const Fence::Gate gate(self.fence_);
+  if (self.replaying_ != nullptr || self.disk_ == nullptr) return;
+  self.disk_->say_stable(this_too != 0 ? Stable::kThisCallToo : Stable::kEarlierCalls);
 }
 
 }  // namespace sisyfs

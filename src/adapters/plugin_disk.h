@@ -47,9 +47,6 @@ class PluginDisk {
   void replay(const DiskTape& tape);
   bool stop_replay(uint32_t* differs);
 
-  // Whether the plug-in has said that all is stable since it was asked last.
-  bool take_stable() { return std::exchange(stable_, false); }
-
  private:
   static PluginDisk& of(const sisyfs_disk* face) { return *static_cast<PluginDisk*>(face->engine); }
   static int read(const sisyfs_disk* face, uint64_t block, uint32_t count, void* bytes);
@@ -57,7 +54,7 @@ class PluginDisk {
   static int write_through(const sisyfs_disk* face, uint64_t block, uint32_t count, const void* bytes);
   static int flush(const sisyfs_disk* face);
   static int erase(const sisyfs_disk* face, uint64_t block, uint64_t count);
-  static void stable(const sisyfs_disk* face);
+  static void stable(const sisyfs_disk* face, int this_too);
 
   // Notes an access and gives its answer; where a tape is replayed it is the answer of that.
   int answer_read(uint64_t block, std::span<std::byte> buffer);
@@ -73,7 +70,6 @@ class PluginDisk {
   Disk* disk_ = nullptr;
   uint64_t block_count_;
   std::vector<std::byte> buffer_;
-  bool stable_ = false;
   DiskTape* recording_ = nullptr;
   const DiskTape* replaying_ = nullptr;
   size_t at_ = 0;       // of the tape's answers

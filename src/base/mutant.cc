@@ -10,18 +10,36 @@ namespace sisyfs {
 namespace {
 
 // In the order of Mutant, from 1 on.
-constexpr std::array<std::string_view, 33> kNames = {
-    "ForgetSync",          "ForgetFsync",        "AcceptAncestors",
-    "RefuseHalfDone",      "IgnoreData",         "IgnoreSizes",
-    "IgnoreMissing",       "IgnoreMoved",        "StrictFdatasync",
-    "DigestWithoutWindow", "LastChainSafe",      "NeverReorder",
-    "SkipAfterPromise",    "SkipBeforeFlush",    "OpEndSettles",
-    "FuaSettlesAll",       "StaleCrashDigest",   "ShortTags",
-    "GrowLosesStates",     "BoundIsOneLess",     "InterruptedIsComplete",
-    "LastWayFound",        "PrintWithoutMemory", "NeverUsed",
-    "CompareErrnoOnly",    "ForgiveRepaired",    "ReadsByPlace",
-    "NoReplacingRename",   "OnlyInRoot",         "SameVersionAgain",
-    "AppendOnly",          "RunsAreOne",         "TrustToken",
+constexpr std::array<std::string_view, 58> kNames = {
+    "ForgetSync",        "ForgetFsync",
+    "AcceptAncestors",   "RefuseHalfDone",
+    "IgnoreData",        "IgnoreSizes",
+    "IgnoreMissing",     "IgnoreMoved",
+    "StrictFdatasync",   "DigestWithoutWindow",
+    "HalfRename",        "OldEntries",
+    "AnySize",           "SyncWholeFile",
+    "LastPromiseCounts", "LastChainSafe",
+    "NeverReorder",      "SkipAfterPromise",
+    "SkipBeforeFlush",   "OpEndSettles",
+    "FuaSettlesAll",     "StaleCrashDigest",
+    "SampleAgain",       "KeepGuesses",
+    "MootByNext",        "KeptOnly",
+    "KnowAll",           "Thaw",
+    "FlushSettlesOpen",  "NarrowKeepsLost",
+    "OneLayer",          "DigestWithoutLayers",
+    "ShortTags",         "GrowLosesStates",
+    "BoundIsOneLess",    "InterruptedIsComplete",
+    "LastWayFound",      "PrintWithoutMemory",
+    "NeverUsed",         "CompareErrnoOnly",
+    "ForgiveRepaired",   "ReadsByPlace",
+    "TrustEntry",        "ForgetCheckReads",
+    "ForgetTrialReads",  "SkipFirstChange",
+    "OneNestedLook",     "CloseNested",
+    "FailedWrites",      "FailFirstOnly",
+    "RefusalUndone",     "DeafToWords",
+    "NoReplacingRename", "OnlyInRoot",
+    "SameVersionAgain",  "AppendOnly",
+    "RunsAreOne",        "TrustToken",
 };
 static_assert(kNames.size() == static_cast<size_t>(Mutant::kTrustToken), "each mutant has a name");
 

@@ -24,14 +24,29 @@ enum class Mutant : uint8_t {
   kIgnoreMoved,          // fsync of a directory does not speak for what is moved out of it later
   kStrictFdatasync,      // fdatasync promises all that fsync does
   kDigestWithoutWindow,  // the digest of an expectation knows only the tree now
+  kHalfRename,           // fsync: a rename may happen in one of its two names alone
+  kOldEntries,           // fsync of a directory does not bind its names
+  kAnySize,              // fsync and fdatasync do not bind the size
+  kSyncWholeFile,        // a write with O_SYNC promises all that the file holds
+  kLastPromiseCounts,    // a promise of an object takes the place of all its earlier ones
   // crash: what a power cut may leave
-  kLastChainSafe,     // the last chain of writes never loses anything
-  kNeverReorder,      // writes are kept in order, whatever the device does
-  kSkipAfterPromise,  // no look right after a promise
-  kSkipBeforeFlush,   // no look before a flush
-  kOpEndSettles,      // what is pending at the end of an op is durable
-  kFuaSettlesAll,     // a write through the cache takes all others along
-  kStaleCrashDigest,  // crash states with different blocks have one digest
+  kLastChainSafe,        // the last chain of writes never loses anything
+  kNeverReorder,         // writes are kept in order, whatever the device does
+  kSkipAfterPromise,     // no look right after a promise
+  kSkipBeforeFlush,      // no look before a flush
+  kOpEndSettles,         // what is pending at the end of an op is durable
+  kFuaSettlesAll,        // a write through the cache takes all others along
+  kStaleCrashDigest,     // crash states with different blocks have one digest
+  kSampleAgain,          // a crash state may be drawn twice
+  kKeepGuesses,          // what a look-up asked for stays decided, though nobody read it
+  kMootByNext,           // contents are taken for equal if the two newest are
+  kKeptOnly,             // lazily, what was read first was never lost
+  kKnowAll,              // what the trial of a recovered system read stays decided behind the cut
+  kThaw,                 // what is in doubt at a power cut is in doubt like anything after it
+  kFlushSettlesOpen,     // a flush settles what an earlier power cut left open
+  kNarrowKeepsLost,      // what was read to be lost is open again behind the cut
+  kOneLayer,             // what several power cuts left open is logged as if it were one
+  kDigestWithoutLayers,  // the digest of an epoch does not know on which side of a cut a write is
   // explore: what was seen before
   kShortTags,              // fingerprints are cut to 16 bits in the table
   kGrowLosesStates,        // the table forgets some states when it grows
@@ -44,6 +59,16 @@ enum class Mutant : uint8_t {
   kCompareErrnoOnly,    // answers are compared by their errno
   kForgiveRepaired,     // what the check could repair is no finding
   kReadsByPlace,        // a recovery is known again by the blocks that it read, not by their content
+  kTrustEntry,          // a recovery is taken for that of an image although its place was used again
+  kForgetCheckReads,    // what a known check read does not count as read by the recovery
+  kForgetTrialReads,    // what the trial of a recovery read does not count as read by it
+  kSkipFirstChange,     // no power cut right after recovery first changes what it read
+  kOneNestedLook,       // of each recovery only one moment is cut
+  kCloseNested,         // a power cut in recovery settles what the first one left open
+  kFailedWrites,        // a write to the disk that fails is done all the same
+  kFailFirstOnly,       // only the first disk access of an op can fail
+  kRefusalUndone,       // an op that the disk failed is surely not done
+  kDeafToWords,         // that the target says to be stable is not heeded within the op
   // workload: what is tried
   kNoReplacingRename,  // a rename never replaces anything
   kOnlyInRoot,         // nothing is created below the root

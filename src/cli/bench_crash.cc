@@ -9,10 +9,10 @@
 #include <chrono>
 #include <thread>
 
+#include "base/digest_set.h"
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "judge/costs.h"
-#include "judge/digest_set.h"
 #include "judge/disk_system.h"
 #include "models/journal_check.h"
 

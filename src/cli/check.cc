@@ -17,7 +17,7 @@ namespace {
 struct CheckFlags {
   std::string target, tasks, via, disk, block, json, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
-  bool first = false, all = false, symmetry = false;
+  bool first = false, all = false, symmetry = false, perspectives = false;
   SearchFlags search;
 };
 
@@ -52,6 +52,8 @@ int check_here(CheckFlags& flags) {
           fmt::format("unknown finding '{}' for --only; 'sisyfs targets --findings' lists them", name)));
     options->watched |= bit(kind->kind);
   }
+  if (flags.perspectives)
+    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
   for (const FindingInfo& kind : catalogue()) {
@@ -104,13 +106,19 @@ void add_check(CLI::App& app, int& exit) {
       ->excludes(first);
   sub->add_option("--only", flags->only, "look only for this finding (name or code); may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--json", flags->json,
-                  "write the run and its findings as JSON to this file; - is standard output");
+  auto* json = sub->add_option("--json", flags->json,
+                               "write the run and its findings as JSON to this file; - is standard output");
+  auto* perspectives =
+      sub->add_flag("--perspectives", flags->perspectives,
+                    "search on five devices, from the simplest to the sternest, up to the first "
+                    "that has a finding");
+  perspectives->excludes(json);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare"});
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
   auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,
                                      "save the search in this file, for 'sisyfs resume' to go on from");
+  perspectives->excludes(checkpoint);
   sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, like 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();

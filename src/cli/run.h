@@ -27,4 +27,9 @@ Status can_report(const RunOutput& output);
 // Searches, tells what was found and what was covered, and gives the exit code.
 int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output);
 
+// The same on each of DeviceModel::perspectives() in turn, and up to the first that has a finding (with
+// StopRule::kNever through all, each kind of finding in the first that has it).
+int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
+                           SearchOptions options, const std::string& progress);
+
 }  // namespace sisyfs::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+
 namespace sisyfs {
 
 CrashStates::CrashStates(const Epoch& epoch, const EnumerationBound& bound) : state_(epoch) {
@@ -18,13 +19,21 @@ void CrashStates::restart(const Epoch& epoch, const EnumerationBound& bound) {
   round_ = Round::kBefore;
   total_ = epoch.count();
   planned_ = total_;
-  complete_ = total_ <= StateCount(bound.max_states);
-  if (!complete_) plan_edges();
+  samples_ = sampled_ = draws_ = 0;
+  seed_ = bound.seed;
+  all_ = total_ <= StateCount(bound.max_states);
+  if (all_) return;
+  const StateCount edges = count_edges();
+  // Where samples would be all that there is between the edges, nothing is drawn.
+  all_ = bound.samples != 0 && !total_.saturated() && total_ <= edges + StateCount(bound.samples);
+  if (all_) return;
+  samples_ = bound.samples;
+  planned_ = edges + StateCount(samples_);
 }
 
 // The number of ways to lose exactly d pieces is the coefficient of x^d in the product of
 // (1 + x + … + x^length) over the chains. Keeping exactly d is the same number, by symmetry.
-void CrashStates::plan_edges() {
+StateCount CrashStates::count_edges() const {
   std::vector<StateCount> ways(edge_ + 1, 0), more(edge_ + 1, 0);
   ways[0] = 1;
   for (const Epoch::Chain& chain : state_.epoch().chains()) {
@@ -34,18 +43,19 @@ void CrashStates::plan_edges() {
     }
     ways.swap(more);
   }
-  planned_ = 0;
+  StateCount edges = 0;
   for (uint64_t d = 0; d <= edge_; d++) {
-    planned_ += ways[d];                           // d lost
-    if (pieces_ - d > edge_) planned_ += ways[d];  // d kept, and too many lost to have come before
+    edges += ways[d];                           // d lost
+    if (pieces_ - d > edge_) edges += ways[d];  // d kept, and too many lost to have come before
   }
+  return edges;
 }
 
 CrashState* CrashStates::next() {
   bool more = false;
   switch (round_) {
     case Round::kBefore:
-      round_ = complete_ ? Round::kAll : Round::kLosing;
+      round_ = all_ ? Round::kAll : Round::kLosing;
       more = true;  // everything survived: all digits are zero
       break;
     case Round::kAll:
@@ -56,7 +66,10 @@ CrashState* CrashStates::next() {
              (dealt_ < edge_ ? begin_round(Round::kLosing, dealt_ + 1) : begin_round(Round::kKeeping, 0));
       break;
     case Round::kKeeping:
-      more = deal_again() || begin_round(Round::kKeeping, dealt_ + 1);
+      more = deal_again() || begin_round(Round::kKeeping, dealt_ + 1) || begin_sampling();
+      break;
+    case Round::kSampling:
+      more = draw();
       break;
     case Round::kDone:
       break;
@@ -113,6 +126,49 @@ bool CrashStates::begin_round(Round round, uint64_t dealt) {
   dealt_ = dealt;
   deal(0, dealt);
   return true;
+}
+
+bool CrashStates::begin_sampling() {
+  if (samples_ == 0) return false;
+  round_ = Round::kSampling;
+  const Epoch& epoch = state_.epoch();
+  epoch_digest_ = digest_at(seed_, epoch.digest());
+  piece_keys_.clear();
+  for (const Epoch::Piece& piece : epoch.pieces()) piece_keys_.push_back(epoch.digest_of(piece));
+  drawn_.clear();
+  return draw();
+}
+
+// There are more states between the edges than samples are wanted, so one is found in the end: where drawing
+// comes upon known ones again and again, by going on from there.
+bool CrashStates::draw() {
+  constexpr int kTries = 100;
+  if (sampled_++ == samples_) return false;
+  for (int tries = 0; tries < kTries; tries++) {
+    draw_once();
+    if (is_new_sample()) return true;
+  }
+  do (void)turn_odometer();
+  while (!is_new_sample());
+  return true;
+}
+
+void CrashStates::draw_once() {
+  const Digest drawn = digest_at(draws_++, epoch_digest_);
+  const std::span<const Epoch::Piece> pieces = state_.epoch().pieces();
+  std::fill(digits_.begin(), digits_.end(), 0);
+  for (size_t p = 0; p < pieces.size(); p++) {
+    if (mul_fold(piece_keys_[p].lo ^ drawn.lo, piece_keys_[p].hi ^ ~drawn.lo) < drawn.hi)
+      digits_[pieces[p].chain]++;
+  }
+  for (size_t c = 0; c < digits_.size(); c++) set_digit(c, digits_[c]);
+}
+
+bool CrashStates::is_new_sample() {
+  const uint64_t lost = state_.lost_pieces();
+  if (lost <= edge_ || pieces_ - lost <= edge_) return false;
+  return drawn_.insert(sisyfs::digest_of(digits_.data(), digits_.size() * sizeof(digits_[0]))) ||
+         mutant(Mutant::kSampleAgain);
 }
 
 }  // namespace sisyfs

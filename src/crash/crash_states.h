@@ -2,26 +2,34 @@
 //
 // This is the reference enumerator: it leaves nothing to the recovery's reads. It yields all crash states
 // if there are at most max_states of them; otherwise those at the edges, in which at most `edge` pieces
-// were lost, or at most `edge` were kept. "Everything survived" comes first. Which states come, and in
-// which order, depends on the epoch and the bound alone.
+// were lost, or at most `edge` were kept, and then `samples` of the others. "Everything survived" comes
+// first. Which states come, and in which order, depends on the epoch and the bound alone.
 //
-//   CrashStates states(epoch, {.max_states = 4096, .edge = 2});
+//   CrashStates states(epoch, {.max_states = 4096, .edge = 2, .samples = 7});
 //   while (CrashState* state = states.next()) judge(*state);
 //   report(states.total(), states.cut_off());
 //
 // Why the edges: a file system that breaks usually does so because one write is missing, or because one
-// came too early. Bugs that need more are found by the lazy enumerator, which has no such bound.
+// came too early. Why the samples: they may find in a long run what the edges never show (FiSC takes 7), but
+// prove nothing. Bugs that need more are found by the lazy enumerator, which has no such bound.
+//
+// A sample loses each piece with one chance, which is drawn first: so the number of lost pieces is spread
+// evenly. All that is drawn is a hash of the seed, of the epoch's digest and of what the piece holds. Epochs
+// that are one, though their writes were issued in another order, thus have the same samples.
 //
 // A state is a vector of digits, one per chain. All states: the digits count the lost pieces and run
 // like an odometer, the chain begun last turning fastest. Edges: for d = 0, 1 … edge all vectors of d
 // lost pieces, then for d = 0, 1 … all of d kept pieces that were not among them; in each round vectors
-// follow in lexicographic order, and a step re-deals only the digits right of the one that it raises.
+// follow in lexicographic order, and a step re-deals only the digits right of the one that it raises. Samples
+// are between the edges, and none comes twice.
 // Nothing is allocated between two states.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/digest.h"
+#include "base/digest_set.h"
 #include "crash/crash_state.h"
 #include "crash/epoch.h"
 #include "crash/state_count.h"
@@ -31,6 +39,8 @@ namespace sisyfs {
 struct EnumerationBound {
   uint64_t max_states = 4096;  // up to so many crash states all are yielded
   uint32_t edge = 2;           // beyond: those with at most so many pieces lost, or kept
+  uint32_t samples = 7;        // and so many of the others; 0: none
+  uint64_t seed = 0;           // which ones
 };
 
 class CrashStates {
@@ -47,18 +57,23 @@ class CrashStates {
   // Known before the first call of next(), without building anything:
   const StateCount& total() const { return total_; }      // crash states of the epoch
   const StateCount& planned() const { return planned_; }  // those that next() yields
+  uint64_t samples() const { return samples_; }           // how many of these are samples
   StateCount cut_off() const { return total_ - planned_; }
-  bool complete() const { return complete_; }
+  bool complete() const { return all_ || (planned_ == total_ && !total_.saturated()); }
 
  private:
-  enum class Round : uint8_t { kBefore, kAll, kLosing, kKeeping, kDone };
+  enum class Round : uint8_t { kBefore, kAll, kLosing, kKeeping, kSampling, kDone };
 
   bool turn_odometer();
   bool deal_again();
   bool begin_round(Round round, uint64_t dealt);
   void deal(size_t from, uint64_t amount);
   void set_digit(size_t chain, uint32_t digit);
-  void plan_edges();
+  StateCount count_edges() const;
+  bool begin_sampling();
+  bool draw();
+  void draw_once();
+  bool is_new_sample();
 
   CrashState state_;
   std::vector<uint32_t> digits_;  // by chain: lost pieces, or kept ones in the round kKeeping
@@ -68,7 +83,14 @@ class CrashStates {
   Round round_ = Round::kBefore;
   StateCount total_;
   StateCount planned_;
-  bool complete_ = true;
+  bool all_ = true;  // by the odometer
+
+  uint64_t seed_ = 0;
+  uint64_t samples_ = 0, sampled_ = 0;
+  uint64_t draws_ = 0;              // also those that came to nothing
+  Digest epoch_digest_;             // with the seed
+  std::vector<Digest> piece_keys_;  // by piece
+  DigestSet drawn_;
 };
 
 }  // namespace sisyfs

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -63,6 +64,7 @@ Event* new_write(MemDisk& disk, uint64_t first, std::vector<uint8_t> bytes) {
 
 class CrashStatesProperty : public testing::TestWithParam<DeviceModel> {};
 INSTANTIATE_TEST_SUITE_P(Models, CrashStatesProperty, testing::ValuesIn(models_for_test()));
+INSTANTIATE_TEST_SUITE_P(Scattered, CrashStatesProperty, testing::ValuesIn(scattered_models_for_test()));
 
 TEST_P(CrashStatesProperty, CrashStatesAreThoseOfThePlainDevice) {
   std::mt19937_64 random(1);
@@ -133,8 +135,8 @@ TEST_P(CrashStatesProperty, BeyondTheBoundExactlyTheEdgesAreYielded) {
       const uint64_t lost = state->lost_pieces(), kept = twins.epoch.pieces().size() - lost;
       if (lost <= edge || kept <= edge) expected.emplace(state->kept().begin(), state->kept().end());
     }
-    CrashStates edges(twins.epoch, {.max_states = 0, .edge = edge});
-    EXPECT_FALSE(edges.complete());
+    CrashStates edges(twins.epoch, {.max_states = 0, .edge = edge, .samples = 0});
+    EXPECT_EQ(edges.complete(), StateCount(expected.size()) == twins.epoch.count());
     std::set<std::vector<uint32_t>> yielded;
     uint64_t steps = 0, lost_before = 0;
     while (CrashState* state = edges.next()) {
@@ -153,6 +155,92 @@ TEST_P(CrashStatesProperty, BeyondTheBoundExactlyTheEdgesAreYielded) {
     ASSERT_EQ(edges.planned(), StateCount(steps));
     ASSERT_EQ(edges.cut_off() + edges.planned(), twins.epoch.count());
   }
+}
+
+using Names = std::vector<std::vector<uint32_t>>;
+
+// The samples of an epoch by their names, after its edges.
+Names samples_of(const Epoch& epoch, const EnumerationBound& bound) {
+  Names names;
+  CrashStates states(epoch, bound);
+  const uint64_t edges = states.planned().low() - states.samples();
+  for (uint64_t n = 0; CrashState* state = states.next(); n++) {
+    EXPECT_EQ(state->digest(), state->image().digest());
+    if (n >= edges) names.emplace_back(state->kept().begin(), state->kept().end());
+  }
+  return names;
+}
+
+TEST_P(CrashStatesProperty, SamplesAreCrashStatesBetweenTheEdgesEachOnce) {
+  std::mt19937_64 random(6);
+  int sampled = 0, complete = 0;
+  for (int run = 0; run < 200; run++) {
+    Twins twins(GetParam());
+    for (int calls = 3 + random() % 5; calls > 0; calls--) twins.feed(RandomCall(random, kSmall));
+    const EnumerationBound bound{.max_states = 0,
+                                 .edge = static_cast<uint32_t>(random() % 3),
+                                 .samples = 1 + static_cast<uint32_t>(random() % 9),
+                                 .seed = random() % 4};
+    std::set<std::vector<uint32_t>> between;
+    CrashStates all(twins.epoch, kAll);
+    while (CrashState* state = all.next()) {
+      const uint64_t lost = state->lost_pieces(), kept = twins.epoch.pieces().size() - lost;
+      if (lost > bound.edge && kept > bound.edge) between.emplace(state->kept().begin(), state->kept().end());
+    }
+    CrashStates states(twins.epoch, bound);
+    ASSERT_EQ(states.complete(), between.size() <= bound.samples);
+    const Names drawn = samples_of(twins.epoch, bound);
+    const std::set<std::vector<uint32_t>> distinct(drawn.begin(), drawn.end());
+    ASSERT_EQ(drawn.size(), states.samples());
+    ASSERT_EQ(distinct.size(), drawn.size()) << "none comes twice";
+    for (const auto& name : drawn) ASSERT_EQ(between.count(name), 1u);
+    ASSERT_EQ(drawn, samples_of(twins.epoch, bound)) << "the same again";
+    ASSERT_EQ(states.cut_off() + states.planned(), twins.epoch.count());
+    uint64_t yielded = 0;
+    while (states.next() != nullptr) yielded++;
+    ASSERT_EQ(StateCount(yielded), states.planned());
+    sampled += !drawn.empty();
+    complete += states.complete();
+  }
+  EXPECT_GT(sampled, 10);
+  EXPECT_GT(complete, 5);
+}
+
+// 24 writes to as many blocks; the samples of another seed are others, and those of another order of the same
+// writes are the same disks.
+TEST(CrashStatesTest, SamplesDependOnTheSeedAndOnWhatWasWritten) {
+  constexpr Geometry wide{1, BlockCount(24)};
+  const auto epoch_of = [&](bool backwards) {
+    MemDisk disk{Image(wide)};
+    Epoch epoch(model_of(WriteOrder::kFree, 0), Image(wide));
+    std::vector<const Event*> events;
+    for (uint64_t i = 0; i < 24; i++) {
+      const uint64_t at = backwards ? 23 - i : i;
+      const std::vector<uint8_t> byte = {static_cast<uint8_t>(at + 1)};
+      EXPECT_EQ(disk.write(BlockAddress(at), std::as_bytes(std::span(byte))), IoStatus::kOk);
+      epoch.add(*disk.state().log.events(events).back());
+    }
+    return epoch;
+  };
+  const auto disks = [](const Epoch& epoch, uint64_t seed) {
+    std::vector<PlainDisk> drawn;
+    CrashStates states(epoch, {.max_states = 1000, .edge = 1, .samples = 40, .seed = seed});
+    for (uint64_t n = 0; CrashState* state = states.next(); n++)
+      if (n >= 50) drawn.push_back(plain(state->image()));
+    return drawn;
+  };
+  const Epoch forwards = epoch_of(false), backwards = epoch_of(true);
+  ASSERT_EQ(forwards.digest(), backwards.digest());
+  EXPECT_EQ(disks(forwards, 1).size(), 40u);
+  EXPECT_EQ(disks(forwards, 1), disks(backwards, 1));
+  EXPECT_NE(disks(forwards, 1), disks(forwards, 2));
+  // They are spread: some lose few writes and some many.
+  std::set<size_t> lost;
+  for (const auto& name : samples_of(forwards, {.max_states = 1000, .edge = 1, .samples = 40, .seed = 1}))
+    lost.insert(static_cast<size_t>(std::count(name.begin(), name.end(), 0u)));
+  EXPECT_GT(lost.size(), 12u);
+  EXPECT_LT(*lost.begin(), 6u);
+  EXPECT_GT(*lost.rbegin(), 18u);
 }
 
 TEST(CrashStatesTest, ADeviceModelThatForgetsTheOrderIsNoticedByTheComparison) {
@@ -227,10 +315,10 @@ TEST(CrashStatesTest, CountsBeyondAnyWordAreKnownAndEdgesStillEnumerable) {
   EXPECT_EQ(epoch.count().text(), "1267650600228229401496703205376") << "2 to the power of 100";
   for (size_t i = 100; i < 200; i++) epoch.add(*events[i]);
   EXPECT_TRUE(epoch.count().saturated());
-  CrashStates states(epoch, {.max_states = 1000, .edge = 2});
+  CrashStates states(epoch, {.max_states = 1000, .edge = 2, .samples = 3});
   uint64_t yielded = 0;
   while (states.next() != nullptr) yielded++;
-  EXPECT_EQ(yielded, 2u * (1 + 200 + 200 * 199 / 2));
+  EXPECT_EQ(yielded, 2u * (1 + 200 + 200 * 199 / 2) + 3);
   EXPECT_TRUE(states.cut_off().saturated());
 }
 

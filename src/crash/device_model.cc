@@ -15,8 +15,12 @@ struct Preset {
 constexpr std::array kPresets = {
     Preset{{"ordered", "a cut keeps the first so many writes since the last flush, each of them whole"},
            {.order = WriteOrder::kInOrder}},
+    Preset{{"torn", "as ordered, and of the write that is cut off the first so many sectors may be there"},
+           {.unit_bytes = 512, .order = WriteOrder::kInOrder, .tearing = true}},
     Preset{{"disk", "a volatile cache with FLUSH and FUA that writes back in any order, each write whole"},
            {.unit_bytes = 512}},
+    Preset{{"scattered", "as ordered, and of the write that is cut off any of the sectors may be there"},
+           {.unit_bytes = 512, .order = WriteOrder::kInOrder, .tearing = true, .scattered = true}},
     Preset{{"hostile", "as disk, and a write may be cut between its sectors, which choose for themselves"},
            {.unit_bytes = 512, .tearing = true}},
     Preset{
@@ -40,6 +44,10 @@ std::string order_text(const DeviceModel& model) {
 
 std::string unit_text(const DeviceModel& model, const Geometry& geometry) {
   if (model.writes_are_tied()) return "a write is kept whole or not at all";
+  if (model.keeps_order())
+    return fmt::format("of the write that is cut off {} blocks of {} bytes may be kept{}",
+                       model.scattered ? "any" : "the first", model.unit_bytes,
+                       model.unit_bytes == 512 ? "" : ", which stand for sectors");
   if (model.unit_bytes != geometry.block_size)
     return fmt::format("a write may tear into units of {} bytes", model.unit_bytes);
   if (geometry.block_size == 512) return "a write may tear into sectors of 512 bytes";
@@ -100,6 +108,8 @@ Status DeviceModel::check(const Geometry& geometry) const {
   if (geometry.is_flash() && geometry.block_count.value % geometry.erase_blocks != 0)
     return bad_input(fmt::format("Erase units of {} blocks do not divide a flash of {}.",
                                  geometry.erase_blocks, geometry.block_count.value));
+  if (scattered && (flash || !keeps_order() || writes_are_tied()))
+    return bad_input("Units come in any order within a write only where order is kept and writes tear.");
   if (writes_are_tied() || unit_bytes % geometry.block_size == 0) return {};
   return bad_input(
       fmt::format("The device tears writes at {} bytes, but the blocks of the disk have {}: use a disk whose "

@@ -44,20 +44,28 @@ struct DevicePreset {
 };
 
 struct DeviceModel {
-  static constexpr uint32_t kErasePieces = 4;
+  static constexpr uint32_t kErasePieces = 4, kScatteredParts = 4;
 
   uint32_t unit_bytes = 0;               // what is written atomically when writes tear; 0: the whole write
   WriteOrder order = WriteOrder::kFree;  // see above
   WriteCache cache = WriteCache::kVolatile;
   bool tearing = false;  // a write may be cut between its units; false: all of it or nothing
-  bool flash = false;    // a program or erase of raw flash may be cut off in the middle; see above
+  // With tearing, where order is kept: the units of the write that is cut off come in any order, and not by
+  // rising address. A write of more than kScatteredParts units is cut into as many runs, whose units go
+  // together.
+  bool scattered = false;
+  bool flash = false;  // a program or erase of raw flash may be cut off in the middle; see above
   DiscardReads discard = DiscardReads::kZeros;  // what discarded blocks read as; not of raw flash
 
   friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
 
-  // "ordered", "disk", "hostile" or "nand"; another name is bad input.
+  // "ordered", "torn", "disk", "scattered", "hostile" or "nand"; another name is bad input.
   static Result<DeviceModel> preset(std::string_view name);
   static std::span<const DevicePreset> presets();
+  // Those of a disk, from the simplest to the sternest. These are FiSC's five perspectives (6.3): what shows
+  // in a simpler one is understood sooner. Each leaves all that the ones before it leave, except that neither
+  // of "disk" and "scattered" contains the other.
+  static std::span<const DevicePreset> perspectives() { return presets().first(5); }
 
   bool writes_are_tied() const { return !tearing || unit_bytes == 0; }
   bool keeps_order() const { return order == WriteOrder::kInOrder || cache == WriteCache::kWriteThrough; }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "crash/crash_states.h"
 #include "crash/looks.h"
@@ -26,10 +29,11 @@ TEST(DeviceModelTest, EachPresetHasANameAndFitsItsDisk) {
     const Geometry& geometry = preset.name == "nand" ? kFlash : kTiny;
     EXPECT_TRUE(device(preset.name).fitted_to(geometry).check(geometry)) << preset.name;
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"ordered", "disk", "hostile", "nand"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"ordered", "torn", "disk", "scattered", "hostile", "nand"}));
   const Result<DeviceModel> none = DeviceModel::preset("tape");
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "There is no device 'tape'; there are ordered, disk, hostile, nand.");
+  EXPECT_EQ(none.error().message,
+            "There is no device 'tape'; there are ordered, torn, disk, scattered, hostile, nand.");
 }
 
 TEST(DeviceModelTest, TheDescriptionSaysWhatIsAssumed) {
@@ -45,6 +49,60 @@ TEST(DeviceModelTest, TheDescriptionSaysWhatIsAssumed) {
   EXPECT_NE(nand.find("pages of 32 bytes, erased 4 at a time"), std::string::npos) << nand;
   EXPECT_NE(nand.find("each page of a unit"), std::string::npos) << nand;
   EXPECT_NE(describe(device("nand"), {32, BlockCount(16), 8}).find("each quarter of a unit"),
+            std::string::npos);
+}
+
+// All disks that a power cut may leave of three writes, of which two are long and meet in a block.
+std::set<std::vector<std::byte>> disks_left_by(std::string_view name) {
+  const DeviceModel model = device(name).fitted_to(kTiny);
+  MemDisk disk{Image(kTiny)};
+  const std::vector<std::byte> one(3 * 32, std::byte{1}), two(2 * 32, std::byte{2}), three(32, std::byte{3});
+  EXPECT_EQ(disk.write(BlockAddress(1), one), IoStatus::kOk);
+  EXPECT_EQ(disk.write(BlockAddress(6), three), IoStatus::kOk);
+  EXPECT_EQ(disk.write(BlockAddress(3), two), IoStatus::kOk);
+  std::set<std::vector<std::byte>> disks;
+  Looks looks(model, disk.state());
+  while (const Look* look = looks.next()) {
+    CrashStates states(look->epoch);
+    while (CrashState* state = states.next()) {
+      const auto bytes = state->image().bytes();
+      disks.emplace(bytes.begin(), bytes.end());
+    }
+  }
+  return disks;
+}
+
+TEST(DeviceModelTest, ThePerspectivesGoFromTheSimplestToTheSternest) {
+  std::vector<std::set<std::vector<std::byte>>> left;
+  std::vector<std::string_view> names;
+  for (const DevicePreset& perspective : DeviceModel::perspectives()) {
+    names.push_back(perspective.name);
+    left.push_back(disks_left_by(perspective.name));
+  }
+  ASSERT_EQ(names, (std::vector<std::string_view>{"ordered", "torn", "disk", "scattered", "hostile"}));
+  const auto within = [&](size_t a, size_t b) {
+    return std::includes(left[b].begin(), left[b].end(), left[a].begin(), left[a].end());
+  };
+  EXPECT_EQ(left[0].size(), 4u) << "prefixes of three writes";
+  EXPECT_EQ(left[1].size(), 7u) << "of six blocks";
+  EXPECT_EQ(left[2].size(), 8u) << "any of three writes";
+  EXPECT_EQ(left[3].size(), 1u + 7 + 1 + 3) << "any blocks of the write that is cut off";
+  EXPECT_EQ(left[4].size(), 3u * 16) << "two versions of one block, one of four others";
+  for (const auto& [a, b] : {std::pair{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 4}})
+    EXPECT_TRUE(within(a, b)) << names[a] << " in " << names[b];
+  EXPECT_FALSE(within(2, 3));
+  EXPECT_FALSE(within(3, 2));
+}
+
+TEST(DeviceModelTest, UnitsInAnyOrderWithinAWriteNeedOrderBetweenWrites) {
+  EXPECT_TRUE(device("scattered").check(kSectors));
+  DeviceModel free = device("scattered");
+  free.order = WriteOrder::kFree;
+  EXPECT_FALSE(free.check(kSectors));
+  EXPECT_NE(describe(device("scattered"), kSectors)
+                .find("of the write that is cut off any blocks of 512 bytes may be kept"),
+            std::string::npos);
+  EXPECT_NE(describe(device("torn"), kSectors).find("the first blocks of 512 bytes may be kept"),
             std::string::npos);
 }
 

@@ -29,6 +29,7 @@ void Epoch::add(const Event& event) {
     writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
   }
   if (model_.flash) return add_flash(event);
+  if (model_.scattered) return add_scattered(event);
   const bool joins_last_piece = event.tied_to_previous && model_.writes_are_tied();
   for (uint64_t i = 0; i < event.count.value; i++) {
     const BlockAddress address = event.first + BlockCount(i);
@@ -86,7 +87,7 @@ void Epoch::clear() {
 }
 
 void Epoch::freeze() {
-  if (frozen_pieces_ == pieces_.size()) return;
+  if (frozen_pieces_ == pieces_.size() || mutant(Mutant::kThaw)) return;
   frozen_pieces_ = static_cast<uint32_t>(pieces_.size());
   first_chain_ = static_cast<uint32_t>(chains_.size());
   unit_index_.clear();
@@ -108,7 +109,7 @@ void Epoch::restart(Image durable, const Log& open) {
 }
 
 void Epoch::settle() {
-  if (frozen_pieces_ != 0) {
+  if (frozen_pieces_ != 0 && !mutant(Mutant::kFlushSettlesOpen)) {
     const auto pending = [&](const Place& place) { return slots_[place.top].piece >= frozen_pieces_; };
     return settle_where(pending);
   }
@@ -162,7 +163,8 @@ void Epoch::settle_where(IsSettled is_settled) {
 void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
   to.restart(durable_);
   const auto lost = [&](const Slot& slot) {
-    return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank;
+    return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank &&
+           !mutant(Mutant::kNarrowKeepsLost);
   };
   std::vector<uint32_t> floor(places_.size(), kNone);  // by place: the newest slot that was surely kept
   for (uint32_t p = 0; p < places_.size(); p++) {
@@ -197,14 +199,17 @@ StateCount Epoch::count() const {
 // these, writes that share a block or a chain are ordered, and others are not.
 Digest Epoch::digest() const {
   Digest digest = digest_at(0, durable_.digest());
-  for (const Piece& piece : pieces_) {
-    Digest content;
-    for (const Slot& slot : slots_of(piece)) {
-      content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
-    }
-    digest += digest_at((uint64_t{piece.layer} << 32) + piece.rank + 1, content);
-  }
+  for (const Piece& piece : pieces_) digest += digest_of(piece);
   return digest;
+}
+
+Digest Epoch::digest_of(const Piece& piece) const {
+  Digest content;
+  for (const Slot& slot : slots_of(piece)) {
+    content += digest_at(slot.depth, identity(places_[slot.place].address, slot.block.get()));
+  }
+  const uint64_t layer = mutant(Mutant::kDigestWithoutLayers) ? 0 : piece.layer;
+  return digest_at((layer << 32) + piece.rank + 1, content);
 }
 
 // A write of which some blocks were settled by a later one may have gaps; it becomes several runs, tied. On
@@ -212,6 +217,7 @@ Digest Epoch::digest() const {
 Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
   SISYFS_ASSERT(!model_.flash || end_piece <= frozen_pieces_ || first_piece == end_piece,
                 "raw flash has no cache");
+  SISYFS_ASSERT(!model_.scattered || frozen_pieces_ == 0, "scattered units lie on blocks that are known");
   Log log;
   std::vector<BlockRef> run;
   const auto slot_from = [&](uint32_t p) {
@@ -225,12 +231,17 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
     const BlockAddress first = places_[slots_[s].place].address;
     run.clear();
     const uint32_t write = piece.write, in_piece = slots_[s].piece;
+    // Scattered units: what comes before the last piece of a write follows from that.
+    if (model_.scattered && in_piece + 1 < pieces_.size() && pieces_[in_piece + 1].write == write) {
+      s = piece.first_slot + piece.slot_count;
+      continue;
+    }
     for (; s < end && pieces_[slots_[s].piece].write == piece.write; s++) {
       if (places_[slots_[s].place].address != first + BlockCount(run.size())) break;
       if (model_.flash && slots_[s].piece != in_piece) break;
       run.push_back(slots_[s].block);
     }
-    if (layer != kNone && layer != piece.layer) add_cut();
+    if (layer != kNone && layer != piece.layer && !mutant(Mutant::kOneLayer)) add_cut();
     layer = piece.layer;
     const uint32_t part = model_.flash ? in_piece : write;
     const bool goes_on = std::exchange(last, part) == part;

@@ -10,6 +10,8 @@
 //                       unit of it if it tears    (so a cut keeps a prefix of the pending writes)
 //     free, torn        one per unit of a write   one per unit: v0, v1 … vk are its prefixes
 //     free, tied        one per write             one per write: kept or lost
+//     in order,         one per subset of the     one, as in order: what comes before the last piece of a
+//     scattered         units of a write          write is its interruption (epoch_scattered.cc)
 //     raw flash         one per content that a    one, as in order: what comes before the last piece of a
 //                       page goes through         program or erase is its interruption (epoch_flash.cc)
 //
@@ -126,6 +128,8 @@ class Epoch {
   // Equal digests: the same durable image and the same crash states to come from what is in doubt. The
   // order of writes counts only where it can be seen: on one chain or one block.
   Digest digest() const;
+  // The part of a piece in that: what it holds, and what lies below it.
+  Digest digest_of(const Piece& piece) const;
 
   // What is in doubt, as a log on top of durable() and of what is open behind power cuts.
   Log pending_log() const { return log_of(frozen_pieces_, static_cast<uint32_t>(pieces_.size())); }
@@ -161,6 +165,9 @@ class Epoch {
   void add_slot(BlockAddress address, BlockRef block);
   void add_flash(const Event& event);
   void add_erase(BlockAddress first);
+  void add_scattered(const Event& event);
+  // What these blocks hold if nothing is lost.
+  void note_before(BlockAddress first, uint64_t count);
   void add_piece(const Event& event);
   BlockRef half_programmed(const Block* whole);
   // Settles these blocks at their newest content, and strings what is left anew.
@@ -179,7 +186,7 @@ class Epoch {
   std::vector<Chain> chains_;
   DenseIndex place_index_;        // by block address
   DenseIndex unit_index_;         // by unit of this layer, when chains are units
-  std::vector<BlockRef> before_;  // raw flash: what the unit held that is being erased
+  std::vector<BlockRef> before_;  // what the blocks held that are being erased, or written by scattered units
   std::vector<std::byte> page_;   // raw flash: the page that is half programmed
   uint32_t first_chain_ = 0, frozen_pieces_ = 0, layer_ = 0;  // of what is not behind a power cut
 };

@@ -57,15 +57,19 @@ BlockRef Epoch::half_programmed(const Block* whole) {
   return make_block(page_);
 }
 
-void Epoch::add_erase(BlockAddress first) {
-  const uint32_t size = durable_.geometry().block_size, unit = durable_.geometry().erase_blocks;
-  const uint32_t parts = std::min(unit, DeviceModel::kErasePieces);
+void Epoch::note_before(BlockAddress first, uint64_t count) {
   before_.clear();
-  for (uint32_t i = 0; i < unit; i++) {
+  for (uint64_t i = 0; i < count; i++) {
     const uint32_t place = find_place(first + BlockCount(i));
     before_.push_back(place == kNone ? BlockRef::share(durable_.block(first + BlockCount(i)))
                                      : slots_[places_[place].top].block);
   }
+}
+
+void Epoch::add_erase(BlockAddress first) {
+  const uint32_t size = durable_.geometry().block_size, unit = durable_.geometry().erase_blocks;
+  const uint32_t parts = std::min(unit, DeviceModel::kErasePieces);
+  note_before(first, unit);
   std::array<int, DeviceModel::kErasePieces> state{}, step;
   step.fill(1);
   uint32_t states = 1;

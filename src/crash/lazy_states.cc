@@ -1,6 +1,7 @@
 #include "crash/lazy_states.h"
 
 #include "base/assert.h"
+#include "base/mutant.h"
 
 namespace sisyfs {
 
@@ -9,18 +10,21 @@ void LazyStates::restart(const Epoch& epoch) {
   known_.clear();
   for (const Epoch::Chain& chain : epoch.chains()) known_.push_back({0, chain.length});
   choices_.clear();
+  rewind();
   runs_ = 0;
   stood_for_ = 0;
 }
 
 bool LazyStates::next() {
-  reads_ = 0;
+  const size_t passed = passed_;
+  rewind();
   if (runs_++ == 0) return true;
+  SISYFS_ASSERT(passed == choices_.size(), "no two runs are indistinguishable: what is decided was read");
   stood_for_ += stands_for();
   while (!choices_.empty()) {
     Choice& last = choices_.back();
     known_[last.chain] = last.before;
-    if (last.kept) {
+    if (last.kept && !mutant(Mutant::kKeptOnly)) {
       last.kept = false;
       known_[last.chain].most = last.rank;
       return true;
@@ -50,32 +54,48 @@ bool LazyStates::is_moot(uint32_t slot) const {
     const Fate below = fate(epoch_->slots()[s]);
     if (below == Fate::kLost) continue;
     if (!same_content(top.block.get(), epoch_->slots()[s].block.get())) return false;
-    if (below == Fate::kKept) return true;
+    if (below == Fate::kKept || mutant(Mutant::kMootByNext)) return true;
   }
+}
+
+void LazyStates::pass_choices(uint32_t place) {
+  for (; passed_ < choices_.size() && choices_[passed_].read == reads_; ++passed_)
+    SISYFS_ASSERT(choices_[passed_].place == place, "who has read the same so far reads the same next");
+}
+
+uint32_t LazyStates::newest(uint32_t place) const {
+  uint32_t s = epoch_->places()[place].top;
+  while (s != Epoch::kNone && fate(epoch_->slots()[s]) == Fate::kLost) s = epoch_->slots()[s].below;
+  return s;
 }
 
 const Block* LazyStates::block(BlockAddress address) {
   ++reads_;
   const uint32_t place = epoch_->find_place(address);
+  pass_choices(place);
   if (place == Epoch::kNone) return epoch_->durable().block(address);
-  uint32_t s = epoch_->places()[place].top;
-  for (; s != Epoch::kNone; s = epoch_->slots()[s].below) {
-    const Epoch::Slot& slot = epoch_->slots()[s];
-    const Fate known = fate(slot);
-    if (known == Fate::kLost) continue;
-    if (known == Fate::kOpen && !is_moot(s)) {
-      const Epoch::Piece& piece = epoch_->pieces()[slot.piece];
-      choices_.push_back({piece.chain, known_[piece.chain], piece.rank, reads_, true});
-      known_[piece.chain].least = piece.rank + 1;
-    }
-    break;
+  const uint32_t s = newest(place);
+  if (s != Epoch::kNone && fate(epoch_->slots()[s]) == Fate::kOpen && !is_moot(s)) {
+    SISYFS_ASSERT(passed_ == choices_.size(), "who has read the same so far finds the same decided");
+    const Epoch::Piece& piece = epoch_->pieces()[epoch_->slots()[s].piece];
+    choices_.push_back({piece.chain, known_[piece.chain], piece.rank, reads_, place, true});
+    known_[piece.chain].least = piece.rank + 1;
+    ++passed_;
   }
   return content(place, s);
+}
+
+bool LazyStates::known_block(BlockAddress address, BlockRef* block) const {
+  const uint32_t place = epoch_->find_place(address);
+  if (place == Epoch::kNone) return false;
+  *block = BlockRef::share(content(place, newest(place)));
+  return true;
 }
 
 bool LazyStates::decide(BlockAddress address, BlockRef* block) {
   if (epoch_->find_place(address) == Epoch::kNone) {
     ++reads_;
+    pass_choices(Epoch::kNone);
     return false;
   }
   *block = BlockRef::share(this->block(address));
@@ -83,12 +103,14 @@ bool LazyStates::decide(BlockAddress address, BlockRef* block) {
 }
 
 void LazyStates::forget(size_t count) {
+  if (mutant(Mutant::kKeepGuesses)) count = choices_.size();
   for (; choices_.size() > count; choices_.pop_back()) known_[choices_.back().chain] = choices_.back().before;
   rewind();
 }
 
 std::span<const Epoch::Kept> LazyStates::known_after(uint32_t reads) {
   earlier_ = known_;
+  if (mutant(Mutant::kKnowAll)) return earlier_;
   for (size_t c = choices_.size(); c-- > 0 && choices_[c].read > reads;)
     earlier_[choices_[c].chain] = choices_[c].before;
   return earlier_;

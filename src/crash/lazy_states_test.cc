@@ -116,6 +116,95 @@ TEST_P(LazyStatesProperty, WhatIsReadOnceStaysAsItWas) {
   }
 }
 
+// A reader may want to go on from what it knew before its last reads: those were only a trial.
+TEST_P(LazyStatesProperty, WhatWasKnownAfterSomeReadsIsKnownLater) {
+  std::mt19937_64 random(5);
+  const auto ranges = [](std::span<const Epoch::Kept> known) {
+    std::vector<std::pair<uint32_t, uint32_t>> all;
+    for (const Epoch::Kept& kept : known) all.emplace_back(kept.least, kept.most);
+    return all;
+  };
+  for (int round = 0; round < 100; round++) {
+    const Epoch epoch = random_epoch(random, GetParam(), round % 2);
+    LazyStates lazy(epoch);
+    // What a run knows from the start it has from choices that it comes by later, so only the first is plain.
+    ASSERT_TRUE(lazy.next());
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> after = {ranges(lazy.known())};
+    for (uint64_t at = 0; at < kSmall.block_count.value; at++) {
+      (void)lazy.block(BlockAddress(at));
+      after.push_back(ranges(lazy.known()));
+    }
+    for (uint32_t reads = 0; reads < after.size(); reads++)
+      ASSERT_EQ(ranges(lazy.known_after(reads)), after[reads]) << reads;
+  }
+}
+
+// The same writes, on this or on that side of a power cut: a flush settles only the one.
+TEST_P(LazyStatesProperty, TheDigestKnowsWhatIsBehindAPowerCut) {
+  std::mt19937_64 random(6);
+  int in_doubt = 0;
+  for (int round = 0; round < 50; round++) {
+    Epoch epoch = random_epoch(random, GetParam(), 0);
+    MemDisk disk{Image(kSmall)};
+    const std::vector<uint8_t> byte(2, 9);
+    ASSERT_EQ(disk.write(BlockAddress(random() % 6), std::as_bytes(std::span(byte))), IoStatus::kOk);
+    std::vector<const Event*> events;
+    const Event& write = *disk.state().log.events(events).back();
+    Epoch cut = epoch;
+    cut.freeze();
+    in_doubt += !epoch.empty();
+    const bool differ = !epoch.empty();
+    epoch.add(write);
+    cut.add(write);
+    ASSERT_EQ(epoch.digest() != cut.digest(), differ);
+  }
+  EXPECT_GT(in_doubt, 10);
+}
+
+// A block that comes back to what it was: three runs, of which two see the same and stand for different
+// disks.
+TEST(LazyStates, RunsThatSeeTheSameHaveReadDifferentVersions) {
+  constexpr Geometry geometry{2, BlockCount(2)};
+  Epoch epoch(DeviceModel{.unit_bytes = 2, .tearing = true}, Image(geometry));
+  MemDisk disk{Image(geometry)};
+  std::vector<const Event*> events;
+  for (const uint8_t value : {1, 0}) {
+    const std::vector<uint8_t> bytes(2, value);
+    ASSERT_EQ(disk.write(BlockAddress(0), std::as_bytes(std::span(bytes))), IoStatus::kOk);
+    epoch.add(*disk.state().log.events(events).back());
+  }
+  LazyStates lazy(epoch);
+  std::vector<bool> zero;
+  std::vector<uint32_t> kept;
+  while (lazy.next()) {
+    zero.push_back(lazy.block(BlockAddress(0)) == nullptr);
+    ASSERT_EQ(lazy.known()[0].least, lazy.known()[0].most);
+    kept.push_back(lazy.known()[0].least);
+  }
+  EXPECT_EQ(zero, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(kept, (std::vector<uint32_t>{2, 1, 0}));
+}
+
+// The second identity: a choice that the reader does not come by again is a run for nothing.
+TEST(LazyStatesDeathTest, AReaderThatReadsSomethingElseIsNoticed) {
+  Epoch epoch(DeviceModel{}, Image(kSmall));
+  MemDisk disk{Image(kSmall)};
+  std::vector<const Event*> events;
+  for (const uint64_t at : {1, 2}) {
+    const std::vector<uint8_t> bytes(2, 7);
+    ASSERT_EQ(disk.write(BlockAddress(at), std::as_bytes(std::span(bytes))), IoStatus::kOk);
+    epoch.add(*disk.state().log.events(events).back());
+  }
+  LazyStates lazy(epoch);
+  ASSERT_TRUE(lazy.next());
+  (void)lazy.block(BlockAddress(1));
+  ASSERT_TRUE(lazy.next());
+  EXPECT_DEATH((void)lazy.block(BlockAddress(2)), "reads the same next");
+  EXPECT_DEATH((void)lazy.next(), "indistinguishable");
+  (void)lazy.block(BlockAddress(1));
+  EXPECT_FALSE(lazy.next());
+}
+
 TEST_P(LazyStatesProperty, WhatIsOpenComesBackFromItsLog) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 200; round++) {

@@ -133,6 +133,7 @@ TEST(LooksTest, AWriteThroughDeviceLosesOnlyWhatWasWrittenSinceTheLastWalk) {
 
 class LooksProperty : public testing::TestWithParam<DeviceModel> {};
 INSTANTIATE_TEST_SUITE_P(Models, LooksProperty, testing::ValuesIn(models_for_test()));
+INSTANTIATE_TEST_SUITE_P(Scattered, LooksProperty, testing::ValuesIn(scattered_models_for_test()));
 
 // The plain way looks at each moment: while each write is on its way, after it, and after each promise.
 class PlainLooks {

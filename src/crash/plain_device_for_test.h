@@ -43,7 +43,7 @@ class PlainDevice {
     if (model_.keeps_order()) {
       uint64_t pieces = 0;
       for (const Write& write : writes_) {
-        pieces += pieces_of(write).size();
+        pieces += model_.scattered ? (uint64_t{1} << pieces_of(write).size()) - 1 : pieces_of(write).size();
         if (write.durable) pieces = 0;
       }
       return pieces + 1;
@@ -83,6 +83,7 @@ class PlainDevice {
     std::set<PlainDisk> disks{base_};
     PlainDisk disk = base_;
     for (const Write& write : writes_) {
+      if (model_.scattered) scatter(disk, pieces_of(write), disks);
       for (const Write& piece : pieces_of(write)) {
         apply(disk, piece.at, piece.bytes);
         disks.insert(disk);
@@ -90,6 +91,17 @@ class PlainDevice {
       if (write.durable) disks = {disk};
     }
     return disks;
+  }
+
+  // In order, but of this write any units: a write of a few, so that no runs are made of them.
+  static void scatter(const PlainDisk& before, const std::vector<Write>& units, std::set<PlainDisk>& disks) {
+    for (uint64_t subset = 1; subset < uint64_t{1} << units.size(); subset++) {
+      PlainDisk disk = before;
+      for (size_t u = 0; u < units.size(); u++) {
+        if (subset >> u & 1) apply(disk, units[u].at, units[u].bytes);
+      }
+      disks.insert(disk);
+    }
   }
 
   // Free and tied: every subset that holds the durable ones, applied in issue order.
@@ -181,6 +193,20 @@ inline std::vector<DeviceModel> models_for_test() {
       {.unit_bytes = 0, .order = WriteOrder::kFree, .cache = WriteCache::kWriteThrough, .tearing = false});
   models.push_back(
       {.unit_bytes = 2, .order = WriteOrder::kFree, .cache = WriteCache::kWriteThrough, .tearing = true});
+  return models;
+}
+
+// Those whose units come in any order within a write. They are not for what is open behind a power cut.
+inline std::vector<DeviceModel> scattered_models_for_test() {
+  std::vector<DeviceModel> models;
+  for (const WriteCache cache : {WriteCache::kVolatile, WriteCache::kWriteThrough}) {
+    for (const uint32_t unit : {2u, 4u})
+      models.push_back({.unit_bytes = unit,
+                        .order = WriteOrder::kInOrder,
+                        .cache = cache,
+                        .tearing = true,
+                        .scattered = true});
+  }
   return models;
 }
 

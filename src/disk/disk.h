@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "disk/geometry.h"
@@ -35,6 +36,14 @@ enum class DiscardReads : uint8_t {
   kZeros,
   kOld,      // what they held before: the device did not care
   kGarbage,  // bytes that nobody has written there
+};
+
+// How much a target says is stable while one of its calls runs. The values are the numbers of its marks; 0 is
+// the promise of a call that has returned, which the checker makes.
+enum class Stable : uint8_t {
+  kNothing = 0,
+  kEarlierCalls = 1,  // all that returned before this call
+  kThisCallToo = 2,   // and this call, if it will succeed, although it has not returned
 };
 
 class Disk {
@@ -60,6 +69,11 @@ class Disk {
 
   // Records where an op begins or ends or a promise was made. Called by the checker, not by a target.
   virtual void mark(const Mark& mark) = 0;
+
+  // For a target that commits on its own account: from here on no power cut may lose what it says. Optional,
+  // and only a claim: nothing becomes durable by it. What is said while it mounts or repairs counts for
+  // nothing, since all that was there is promised then anyway.
+  void say_stable(Stable what) { mark({MarkKind::kPromise, static_cast<uint32_t>(what)}); }
 };
 
 }  // namespace sisyfs

@@ -70,6 +70,7 @@ void Log::add_flush() {
 void Log::add_mark(const Mark& mark) {
   if (mark.kind == MarkKind::kOpBegin) op_ = mark.number;
   append(EventKind::kMark, {}, {})->mark = mark;
+  if (mark.kind == MarkKind::kPromise) promises_++;
   if (mark.kind == MarkKind::kOpEnd) op_ = kNoOp;
 }
 

@@ -35,7 +35,7 @@ enum class EventKind : uint8_t {
 enum class MarkKind : uint8_t {
   kOpBegin,   // op `number` begins; writes from here on belong to it
   kOpEnd,     // op `number` has returned
-  kPromise,   // the target has promised durability; what `number` means is the expectation's business
+  kPromise,   // the target has promised durability: by a call that returned, or as Stable (disk.h) says
   kPowerCut,  // the power went and came back: what came before is on the disk or not, unseen
 };
 
@@ -120,6 +120,7 @@ class Log {
   bool empty() const { return size_ == 0; }
   size_t strays() const { return strays_; }    // accesses outside of the disk
   size_t misuses() const { return misuses_; }  // of raw flash
+  size_t promises() const { return promises_; }
 
   // All events in issue order, in `out`, which is overwritten and returned. O(size).
   const std::vector<const Event*>& events(std::vector<const Event*>& out) const;
@@ -138,6 +139,7 @@ class Log {
   uint32_t effects_ = 0;  // events that count for the digest
   uint32_t strays_ = 0;
   uint32_t misuses_ = 0;
+  uint32_t promises_ = 0;
   uint32_t op_ = kNoOp;
   Digest digest_;
 };

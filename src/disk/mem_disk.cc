@@ -1,5 +1,7 @@
 #include "disk/mem_disk.h"
 
+#include "base/mutant.h"
+
 namespace sisyfs {
 
 // Nearly all calls are for one block, and a division takes as long as the rest of a read.
@@ -48,7 +50,8 @@ void MemDisk::note_read(BlockAddress address) {
 IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
   if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
-  if (fails()) return IoStatus::kIoError;
+  const bool failed = fails();
+  if (failed && !mutant(Mutant::kFailedWrites)) return IoStatus::kIoError;
   const size_t size = state_.current.geometry().block_size;
   if (geometry().is_flash() && !all_are(is_erased, first, bytes.size() / size))
     return misuse(Access::kProgramAgain, first, BlockCount(bytes.size() / size));
@@ -60,7 +63,7 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
     if (reads_ != nullptr) reads_->written(address);
   }
   state_.log.add_write(first, scratch_, flags);
-  return IoStatus::kOk;
+  return failed ? IoStatus::kIoError : IoStatus::kOk;
 }
 
 IoStatus MemDisk::flush() {

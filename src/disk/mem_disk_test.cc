@@ -65,6 +65,26 @@ TEST_F(MemDiskTest, AStrayAccessHasNoEffectAndIsRecorded) {
   EXPECT_EQ(events[1]->access, Access::kRead);
 }
 
+// Whoever was told that an access failed must not find it done.
+TEST_F(MemDiskTest, AnAccessThatFailsHasNoEffectAndIsTheOneThatWasAskedFor) {
+  const Geometry geometry{4, BlockCount(2)};
+  const std::array<std::byte, 4> bytes = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  for (uint32_t fails = 1; fails <= 4; ++fails) {
+    MemDisk disk{Image(geometry)};
+    disk.fail_call(fails);
+    std::array<std::byte, 4> out{};
+    const std::array said = {disk.write(BlockAddress(0), bytes), disk.read(BlockAddress(0), out),
+                             disk.flush(), disk.discard(BlockAddress(0), BlockCount(1))};
+    for (uint32_t i = 0; i < said.size(); ++i)
+      EXPECT_EQ(said[i], i + 1 == fails ? IoStatus::kIoError : IoStatus::kOk) << i;
+    EXPECT_TRUE(disk.call_failed());
+    EXPECT_EQ(disk.state().log.size(), fails == 2 ? 3u : 2u) << "a read is not logged, what failed neither";
+    const bool written = disk.state().current.block(BlockAddress(0)) != nullptr;
+    EXPECT_EQ(written, fails == 4) << "written and discarded, unless one of the two failed";
+    EXPECT_EQ(out[0], fails == 1 || fails == 2 ? std::byte{0} : std::byte{1});
+  }
+}
+
 TEST_F(MemDiskTest, ASavedStateIsAValue) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
   const DiskState saved = disk.save();

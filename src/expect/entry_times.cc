@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
+
 namespace sisyfs {
 namespace {
 
@@ -52,7 +54,7 @@ void EntryTimes::occupy(ObjectId directory, std::string_view name, ObjectId occu
 
 const EntryTimes::Entry* EntryTimes::settle() {
   for (Entry& entry : entries_) {
-    size_t since = history_.since(PromiseKind::kEntries, entry.directory);
+    size_t since = mutant(Mutant::kOldEntries) ? 0 : history_.since(PromiseKind::kEntries, entry.directory);
     if (entry.occupant != kNoObject)
       since = std::max(since, history_.since(PromiseKind::kName, entry.occupant));
     entry.times.assign(history_.size(), false);
@@ -63,6 +65,7 @@ const EntryTimes::Entry* EntryTimes::settle() {
     if (!move_back(entry, history_.last())) return &entry;
   }
   find_renames();
+  if (mutant(Mutant::kHalfRename)) return nullptr;
   for (bool moved = true; moved;) {
     moved = false;
     for (const Rename& r : renames_) {

@@ -54,8 +54,14 @@ class Expectation {
   // Everything up to now() is durable: sync or unmount returned, or any call of a system whose calls are
   // durable when they return. Not while a call is in flight; a promise that a call makes follows its end.
   void promise_all();
-  // The system says that it is stable now, without a call that asked for it.
+  // The system says that it is stable now, without a call that asked for it. In reports the promise is that
+  // of call `by`: the one that was in flight. Like promise_all() this is for the calls that have returned, so
+  // for one that is in flight it comes before begin_op().
   void mark_stable() { promise_all(); }
+  void mark_stable(uint32_t by) {
+    promise_all();
+    covered_by_ = by;
+  }
 
   // Promises of single objects, told by a path in now() that must exist; the last symbolic link is
   // followed, as open does. Like promise_all() they follow the end of their call. Only `fsync` looks at

@@ -117,6 +117,7 @@ struct SearchResult {
   uint32_t findings = 0;      // kinds found, as Outcome::findings, watched ones only
   uint32_t marks = 0;         // "sometimes" properties reached
   uint64_t left_out = 0;      // crash states that a bound of the target left out, as far as they are counted
+  uint64_t sampled = 0;       // crash states that were drawn from among those, and judged
   uint64_t crash_states = 0;  // that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // carried out for them: the others were known to come back alike
   uint64_t crash_images = 0;  // where crash states are built one by one: those that were not met before

@@ -66,6 +66,8 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       recoverer_(setup, bounds, *target_, blank),
       during_(traits_.contract, Tree(), rules_of(traits_)),
       after_(during_),
+      earlier_stable_(during_),
+      this_stable_(during_),
       open_(setup.device, blank),
       open_after_(open_),
       open_states_(open_),
@@ -147,6 +149,7 @@ bool DiskRig::run_again() {
     if (from_->disk.open.empty() || !open_states_.next()) {
       // The next access fails, as long as there was one to fail.
       if (from_->failures >= setup_.failures || (fail_ != 0 && !failed_yet_)) return false;
+      if (mutant(Mutant::kFailFirstOnly) && fail_ == 1) return false;
       ++fail_;
       failed_yet_ = false;
       open_states_.restart(open_);
@@ -229,7 +232,9 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
   // is not seen. To the expectation it was done and undone.
   after_ = from_->expectation;
   during_ = from_->expectation;
-  const bool may_be_done = is_refusal() && expected_.error == 0;
+  const bool may_be_done = is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
+  words_.restart(disk_.state().log);
+  if (words_.count() != 0) heed_words(tree, may_be_done);
   if (result_.error == 0 || may_be_done) {
     during_.begin_op(tree);
     after_.begin_op(std::move(tree));
@@ -239,6 +244,7 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
     after_.begin_op(from_->expectation.now());
     after_.end_op(0);
   }
+  if (words_.said() == Stable::kThisCallToo && result_.error == 0) after_.promise_all();
   if (result_.error == 0 && promises_all(traits_, op.kind)) {
     disk_.mark({MarkKind::kPromise, 0});
     after_.promise_all();
@@ -249,6 +255,36 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
     disk_.mark({MarkKind::kPromise, 0});
     after_.promise_write(op.path, op.offset, op.length);
   }
+}
+
+// A call that fails has done nothing: there is no more to be stable than what came before it.
+void DiskRig::heed_words(const Tree& after, bool may_be_done) {
+  const bool succeeds = result_.error == 0;
+  after_.mark_stable(after_.calls() + (succeeds ? 1 : 0));
+  earlier_stable_ = this_stable_ = after_;
+  if (succeeds || may_be_done) earlier_stable_.begin_op(after);
+  if (!succeeds) {
+    this_stable_ = earlier_stable_;
+    return;
+  }
+  this_stable_.begin_op(after);
+  this_stable_.end_op(0);
+  this_stable_.promise_all();
+}
+
+// The promise of the op itself is the last one of its log.
+const Expectation& DiskRig::expectation_after(size_t promises) const {
+  if (promises > words_.count()) return after_;
+  if (mutant(Mutant::kDeafToWords)) return during_;
+  switch (words_.by(promises)) {
+    case Stable::kNothing:
+      return during_;
+    case Stable::kEarlierCalls:
+      return earlier_stable_;
+    case Stable::kThisCallToo:
+      return this_stable_;
+  }
+  return during_;
 }
 
 void DiskRig::judge_op() {
@@ -296,7 +332,8 @@ bool DiskRig::next_look() {
   while (const Look* look = cuts_.next_look()) {
     const uint32_t position = position_++;
     if (position >= DiskMove::kPositions) break;
-    crash_expectation_ = look->promises == 0 ? &during_ : &after_;
+    promises_before_cut_ = look->promises;
+    crash_expectation_ = &expectation_after(look->promises);
     crash_expectation_digest_ = crash_expectation_->digest();
     const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_digest_);
     if (!seen_looks_.insert(what)) continue;
@@ -531,6 +568,7 @@ void add_to(std::atomic<uint64_t>& count, const StateCount& more) {
 
 void RigPool::add(const CutCounts& counts, uint64_t runs, uint64_t images) {
   add_to(left_out_, counts.left_out);
+  add_to(sampled_, counts.sampled);
   add_to(stood_for_, counts.stood_for);
   add_to(runs_, runs);
   add_to(images_, images);

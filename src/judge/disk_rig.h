@@ -21,12 +21,13 @@
 #include <string>
 #include <vector>
 
+#include "base/digest_set.h"
 #include "judge/catalogue.h"
-#include "judge/digest_set.h"
 #include "judge/disk_setup.h"
 #include "judge/memo.h"
 #include "judge/power_cuts.h"
 #include "judge/recoverer.h"
+#include "judge/stable_words.h"
 
 namespace sisyfs {
 
@@ -83,6 +84,12 @@ class DiskRig {
   // After next_crash(): what was cut, and under which expectation.
   PowerCuts& cuts() { return cuts_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
+  // Whether the op had returned then.
+  bool crash_after_return() const { return promises_before_cut_ > words_.count(); }
+  // What the target had said to be stable by then, or by the end of the op.
+  Stable stable() const {
+    return is_cut_ && !crash_after_return() ? words_.by(promises_before_cut_) : words_.said();
+  }
   // Also of the op fsck on a damaged disk, which is judged as a recovery.
   const Recovery& recovered() const { return from_->damaged ? repaired_ : cuts_.recovered(); }
   RecoveryNotes notes();
@@ -108,6 +115,9 @@ class DiskRig {
   // Begins the op once more; false if what it was begun for did not come about.
   bool run_this_way();
   void judge_answer(const Op& op, Tree tree);
+  // The expectations once the target has said, in the middle of the op, that it is stable.
+  void heed_words(const Tree& after, bool may_be_done);
+  const Expectation& expectation_after(size_t promises) const;
   void judge_op();
   void judge_death(uint32_t findings);
   bool is_refusal() const;
@@ -147,6 +157,8 @@ class DiskRig {
   Log log_;
   size_t events_before_ = 0;
   Expectation during_, after_;  // what is right during the op and once it has returned
+  StableWords words_;           // and in between, where the target says more:
+  Expectation earlier_stable_, this_stable_;
   Snapshot memory_;
   Walk walk_;
 
@@ -168,6 +180,7 @@ class DiskRig {
   DiskMove crash_move_;
   Outcome crash_outcome_;
   const Expectation* crash_expectation_ = nullptr;
+  size_t promises_before_cut_ = 0;
   Digest crash_expectation_digest_;
   Recovery repaired_;  // of a damaged start
   bool crash_over_ = false;
@@ -206,6 +219,7 @@ class RigPool {
 
   // Crash states of all expansions so far; counts stick at their largest value.
   uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
+  uint64_t sampled() const { return sampled_.load(std::memory_order_relaxed); }
   uint64_t stood_for() const { return stood_for_.load(std::memory_order_relaxed); }
   uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   uint64_t images() const { return images_.load(std::memory_order_relaxed); }
@@ -220,7 +234,7 @@ class RigPool {
   Bounds bounds_;
   Image blank_;
   std::array<std::atomic<DiskRig*>, kSlots> free_{};
-  std::atomic<uint64_t> left_out_{0}, stood_for_{0}, runs_{0}, images_{0};
+  std::atomic<uint64_t> left_out_{0}, sampled_{0}, stood_for_{0}, runs_{0}, images_{0};
 };
 
 }  // namespace sisyfs

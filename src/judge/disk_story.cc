@@ -120,6 +120,9 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   step.text = cut || dead ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
   if (const uint32_t failed = rig_->failed_access())
     step.text += fmt::format("; access {} to the disk fails", failed);
+  if (rig_->stable() != Stable::kNothing)
+    step.text += fmt::format("; says that {} stable",
+                             rig_->stable() == Stable::kThisCallToo ? "it is" : "all before it is");
   tell_writes(step, rig_->log(), rig_->events_before());
   const bool answered_wrong = rig_->result() != rig_->expected();
   const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
@@ -265,7 +268,7 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
 void DiskTeller::tell_crash(const Op& op) {
   StoryStep step;
   step.kind = StoryStep::Kind::kCrash;
-  const bool returned = !rig_->crash_expectation().in_op() && rig_->result().error == 0;
+  const bool returned = rig_->crash_after_return() && rig_->result().error == 0;
   if (returned) {
     StoryStep& last = story_.steps.back();
     last.text.replace(0, last.text.find(';'), fmt::format("answers {}", answer_of(rig_->result())));

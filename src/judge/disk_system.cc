@@ -99,11 +99,12 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   // What was left out may hold anything, and so may a state that another of its shape stands for.
   SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
     const RigPool& rigs = system().rigs();
-    const uint64_t before = rigs.left_out(), stood_for = rigs.stood_for(), runs = rigs.runs(),
-                   images = rigs.images();
+    const uint64_t before = rigs.left_out(), sampled = rigs.sampled(), stood_for = rigs.stood_for(),
+                   runs = rigs.runs(), images = rigs.images();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : SystemCheck::search(options, show);
     result.left_out = rigs.left_out() - before;
+    result.sampled = rigs.sampled() - sampled;
     result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
     result.recoveries = rigs.runs() - runs;
     result.crash_images = rigs.images() - images;
@@ -143,6 +144,11 @@ Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
   const Geometry geometry = geometry_of(traits);
   setup.crashes = setup.crashes && traits.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
+  if (setup.lazy && setup.device.scattered)
+    return bad_input(
+        "crash=lazy does not go with a device that scatters a write, and is not needed: it keeps order, and "
+        "there "
+        "are few crash states; use crash=subsets");
   Bounds bounds = bounds_for(traits, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   auto rigs = std::make_unique<RigPool>(std::move(setup), std::move(bounds), Image(geometry));

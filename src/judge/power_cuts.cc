@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
+
 namespace sisyfs {
 
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
@@ -27,6 +29,7 @@ void PowerCuts::begin(Level& level, const Look& look) {
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
+  counts_.sampled += level.eager.samples();
 }
 
 void PowerCuts::begin_look() {
@@ -50,7 +53,8 @@ size_t PowerCuts::first_change(const Recovery& recovery) {
     if (!events_[e]->changes_blocks()) continue;
     const uint64_t first = events_[e]->first.value, end = first + events_[e]->count.value;
     const auto touched = [&](BlockAddress at) { return at.value >= first && at.value < end; };
-    if (std::any_of(reads.begin(), reads.end(), touched)) return e + 1;
+    if (std::any_of(reads.begin(), reads.end(), touched))
+      return e + (mutant(Mutant::kSkipFirstChange) ? 2 : 1);
   }
   return SIZE_MAX;
 }
@@ -60,15 +64,18 @@ void PowerCuts::descend() {
   Level& from = *levels_[level_];
   from.recovered = *recovered_;
   DiskState cut = start();
+  if (mutant(Mutant::kCloseNested)) cut.open = Log();
   cut.log = from.recovered.log;
   Level& to = *levels_[++level_];
   to.looking = false;
+  to.event = kNoEvent;
   to.skip = first_change(from.recovered);
   to.looks.restart(std::move(cut), 0);
 }
 
 bool PowerCuts::next_nested_look(Level& level) {
   while (const Look* look = level.looks.next()) {
+    if (mutant(Mutant::kOneNestedLook) && level.event != kNoEvent) return false;
     // A look shows what came before its event, and a write that passes the cache itself.
     if (look->event + (look->reason == LookReason::kBeforeFua ? 1 : 0) < level.skip) continue;
     if (!seen_.insert(digest_at(level_, look->epoch.digest()))) continue;

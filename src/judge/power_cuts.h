@@ -21,10 +21,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/digest_set.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
 #include "crash/looks.h"
-#include "judge/digest_set.h"
 #include "judge/recoverer.h"
 
 namespace sisyfs {
@@ -33,6 +33,7 @@ namespace sisyfs {
 struct CutCounts {
   StateCount stood_for;  // crash states that were judged
   StateCount left_out;   // and those that were not, because of a bound
+  uint64_t sampled = 0;  // of those judged: drawn from among many
   uint64_t outcomes = 0;
 };
 
@@ -76,6 +77,7 @@ class PowerCuts {
   void clear_counts() { counts_ = {}; }
 
  private:
+  static constexpr size_t kNoEvent = SIZE_MAX;
   struct Level {
     Level(const DiskSetup& setup, const Image& blank);
 

@@ -51,7 +51,8 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& targe
 
 const Recovery& Recoverer::recover(CrashState& state) {
   const Known* known = known_.find(state.digest());
-  if (known != nullptr && known->entry->key == known->key) return known->entry->answer;
+  if (known != nullptr && (known->entry->key == known->key || mutant(Mutant::kTrustEntry)))
+    return known->entry->answer;
   ++images_;
   const auto* entry = recoveries_.find({}, state);
   if (entry == nullptr) {
@@ -163,7 +164,8 @@ const Snapshot& Recoverer::save() {
 
 // A check that writes leaves another disk behind, so only one that does not is remembered.
 Recoverer::Checked Recoverer::check(const Image& image) {
-  if (const auto* known = checks_.find({}, image, &reads_)) return known->answer;
+  if (const auto* known = checks_.find({}, image, mutant(Mutant::kForgetCheckReads) ? nullptr : &reads_))
+    return known->answer;
   const Checked checked = judge_fsck(nullptr);
   if (disk_.state().log.empty()) checks_.put({}, image, reads_.addresses(), checked);
   return checked;
@@ -215,7 +217,8 @@ uint32_t Recoverer::known_use(const Recovery& recovery) {
   disk_.watch(&trial_reads_);
   const uint32_t findings = try_use(recovery.tree, nullptr);
   disk_.watch(&reads_);
-  for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
+  if (!mutant(Mutant::kForgetTrialReads))
+    for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
   return trials_.put(start, image, trial_reads_.addresses(), findings).answer;
 }
 
@@ -226,7 +229,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
   BlockRef block;
   if (run != nullptr) {
     for (const BlockAddress address : reads_.addresses())
-      if (run->decide(address, &block)) start.set(address, std::move(block));
+      if (run->known_block(address, &block)) start.set(address, std::move(block));
   }
   disk_.load(DiskState(std::move(start)));
   reads_.rewind();

@@ -65,7 +65,8 @@ class Trial {
     if (!can(OpKind::kCreate) || !free_name(&path)) return true;
     if (tree_.count(FileType::kFile) >= target_.traits().max_files) return true;
     bool full = false;
-    if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full) || full) return !full || may_be_full;
+    if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full)) return false;
+    if (full) return true;
     const uint32_t length = bounds_.write_sizes.empty() ? 0 : bounds_.write_sizes.front();
     if (length == 0 || length > target_.traits().max_file_size) return true;
     const bool handle = bounds_.handles && can(OpKind::kOpen) && can(OpKind::kClose);

@@ -97,12 +97,13 @@ Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
   const Config config = config_of(options);
   if (options.choice_text("via") == "steps") {
     const bool plain = options.choice_text("crash") == "prefixes" &&
-                       options.choice_text("device") == "by-crash" && options.integer("nesting") == 0 &&
+                       options.choice_text("device") == "by-crash" && options.integer("samples") == 7 &&
+                       options.integer("sample_seed") == 0 && options.integer("nesting") == 0 &&
                        !options.flag("all_nested") && !options.flag("impossible");
     if (plain) return make_steps_check(model, config);
     return bad_input(
-        "crash, device, nesting, all_nested and impossible are options of the form with a disk: add "
-        "via=disk");
+        "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form with "
+        "a disk: add via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

@@ -27,18 +27,24 @@ void set_workload(const Options& options, DiskSetup& setup) {
   set_cuts(options, setup);
 }
 
-std::vector<OptionSpec> cut_specs(std::string_view prefix) {
+std::vector<OptionSpec> cut_specs(std::string_view prefix, const CutDefaults& defaults) {
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
       OptionSpec::choice(
-          "crash", {"prefixes", "subsets", "lazy", "none"}, "prefixes",
+          "crash", {"prefixes", "subsets", "lazy", "none"}, defaults.crash,
           says("what a power cut keeps of the writes since the last flush: the first so many; "
                "any of them, tried one by one up to a bound; any of them, told apart only where "
                "recovery looks; or the power never goes")),
-      OptionSpec::choice("device", {"by-crash", "ordered", "disk", "hostile"}, "by-crash",
-                         says("what the device does to writes that no flush has followed: as `crash` says; "
-                              "keeps their order; any of them may be lost; the same, and blocks of one write "
-                              "by themselves")),
+      OptionSpec::choice(
+          "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, defaults.device,
+          says("what the device does to writes that no flush has followed: as `crash` says; "
+               "keeps their order; the same, and of the one that is cut off its first blocks; "
+               "any of them may be lost; keeps their order, and of the one that is cut off any "
+               "blocks; any of them may be lost, and blocks of one write by themselves")),
+      OptionSpec::integer("samples", 0, 1000, 7,
+                          says("with crash=subsets: crash states that are drawn where there are too many to "
+                               "try them all")),
+      OptionSpec::integer("sample_seed", 0, 1'000'000'000, 0, says("another seed draws others")),
       OptionSpec::integer("nesting", 0, 3, 0,
                           says("power cuts in recovery, in recovery from that, and so on, at most")),
       OptionSpec::flag("all_nested", false,
@@ -76,6 +82,8 @@ void set_cuts(const Options& options, DiskSetup& setup) {
     setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   setup.crashes = crash != "none";
   setup.lazy = crash == "lazy";
+  setup.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
+  setup.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
   setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.all_nested = options.flag("all_nested");
   setup.both_ways = options.has("both_ways") && options.flag("both_ways");

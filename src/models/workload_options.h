@@ -14,9 +14,18 @@ namespace sisyfs {
 // among the target's, and sync_writes, which is there where the target knows O_SYNC.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// The options about power cuts: crash, device, nesting and all_nested. `prefix` comes first in what is said
-// of each.
-std::vector<OptionSpec> cut_specs(std::string_view prefix = "");
+// What is meant where nothing is said of crash and device. The first is what the thesis does; the second is
+// for a system that has no reason of its own: every crash state of a device that reorders between two
+// flushes.
+struct CutDefaults {
+  std::string_view crash = "prefixes";
+  std::string_view device = "by-crash";
+};
+inline constexpr CutDefaults kThesisCuts{}, kPlainDiskCuts{"lazy", "disk"};
+
+// The options about power cuts: crash, device, samples, sample_seed, nesting and all_nested. `prefix` comes
+// first in what is said of each.
+std::vector<OptionSpec> cut_specs(std::string_view prefix = "", const CutDefaults& defaults = kThesisCuts);
 // After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);
 

@@ -129,6 +129,7 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"transitions", result.transitions},
             {"unexpanded", result.unexpanded},
             {"left_out", result.left_out},
+            {"sampled", result.sampled},
             {"crash_states", result.crash_states},
             {"recoveries", result.recoveries},
             {"visited_digest", fmt::format("{:016x}{:016x}", result.visited.hi, result.visited.lo)},

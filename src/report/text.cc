@@ -139,8 +139,11 @@ std::string left_out_text(const SearchResult& result) {
   const bool more = result.left_out == UINT64_MAX;
   return fmt::format(
       "{}{}: where a power cut could leave very many, those were looked at in which few writes were lost or "
-      "few were kept",
-      more ? "more than " : "", plural(result.left_out, "crash state"));
+      "few were kept{}",
+      more ? "more than " : "", plural(result.left_out, "crash state"),
+      result.sampled == 0
+          ? ""
+          : fmt::format(", and {} of the others, drawn by a seed", count_text(result.sampled)));
 }
 
 std::string crashes_text(const SearchResult& result) {

@@ -1,4 +1,4 @@
-#include "judge/digest_set.h"
+#include "base/digest_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,55 @@
+// sisyfs check --perspectives: the same search on five devices, from the simplest to the sternest, so that
+// each finding is told in the simplest of them that has it (FiSC, 6.3).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "cli/run.h"
+#include "crash/device_model.h"
+
+namespace sisyfs::cli {
+namespace {
+
+// The last word on an option counts. A device that scatters writes is not for lazy crash states, and has few.
+std::vector<std::string> seen_from(std::string_view device, std::vector<std::string> settings) {
+  settings.push_back(fmt::format("device={}", device));
+  const auto lazy = std::find(settings.rbegin(), settings.rend(), "crash=lazy");
+  if (device == "scattered" && lazy != settings.rend()) settings.emplace_back("crash=subsets");
+  return settings;
+}
+
+}  // namespace
+
+int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
+                           SearchOptions options, const std::string& progress) {
+  const auto perspectives = DeviceModel::perspectives();
+  uint32_t found = 0;
+  Verdict verdict = Verdict::kPass;
+  for (size_t i = 0; i < perspectives.size(); ++i) {
+    const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
+    if (!named) return fail(named.error());
+    if (Status s = named->check->accepts(options); !s) return fail(s.error());
+    const SearchResult result = named->check->search(options, progress_printer(progress));
+    clear_progress();
+    if (result.stopped == Stop::kHarness)
+      return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
+    const Result<std::vector<Finding>> findings = explain(*named, options, result);
+    if (!findings) return fail(findings.error());
+    fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
+               perspectives[i].says);
+    for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}\n", closing_statement(named->setup, options, result, named->check->marks(), text_style()));
+    found |= result.findings;
+    verdict = merge(verdict, result.verdict);
+    // What was found is not looked for in sterner ones.
+    options.watched &= ~found;
+    const bool enough = found != 0 && options.stop != StopRule::kNever;
+    if (enough || result.stopped == Stop::kInterrupted || (options.watched & named->check->possible()) == 0)
+      break;
+  }
+  if (found != 0) return kFound;
+  return verdict == Verdict::kPass ? kClean : kInconclusive;
+}
+
+}  // namespace sisyfs::cli

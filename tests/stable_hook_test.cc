@@ -1,0 +1,122 @@
+// "Stable now" (Disk::say_stable): who says it rightly is accepted, who says it too early is caught, by a
+// power cut in the middle of the very call that says it.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "judge/disk_system.h"
+#include "judge/stable_words.h"
+#include "toy_fs.h"
+
+namespace sisyfs {
+namespace {
+
+using toy::Claim;
+using toy::Habits;
+using toy::When;
+
+DiskSetup setup_for(const Habits& habits, bool lazy = false) {
+  DiskSetup setup;
+  setup.make_target = [=] {
+    return std::make_unique<toy::ToyFs>(habits, Claim{.contract = Contract::kAtomic});
+  };
+  setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kSync);
+  setup.bounds.max_files = 2;
+  setup.bounds.names = {"a", "b"};
+  setup.bounds.write_sizes = {1};
+  setup.bounds.max_file_size = 1;
+  setup.max_system_ops = 2;
+  setup.lazy = lazy;
+  return setup;
+}
+
+SearchResult search(DiskSetup setup) {
+  const auto check = make_disk_check(std::move(setup));
+  EXPECT_TRUE(check);
+  SearchOptions options;
+  options.bounds.depth = 4;
+  return (*check)->search(options, {});
+}
+
+Habits habits_of(Stable says, bool too_early) {
+  Habits habits;
+  habits.when = says == Stable::kThisCallToo ? When::kThrough : When::kAtOnce;
+  habits.says = says;
+  habits.says_too_early = too_early;
+  return habits;
+}
+
+TEST(StableHookTest, WhoSaysItRightlyIsAccepted) {
+  for (const Stable says : {Stable::kEarlierCalls, Stable::kThisCallToo})
+    for (const bool lazy : {false, true}) {
+      const SearchResult result = search(setup_for(habits_of(says, false), lazy));
+      EXPECT_EQ(result.findings, 0u) << static_cast<int>(says) << lazy;
+      EXPECT_EQ(result.left_out, 0u);
+    }
+}
+
+// The flush follows in the same call, so nothing but a power cut between the two can show it.
+TEST(StableHookTest, WhoSaysItTooEarlyIsCaughtWithinTheCall) {
+  for (const Stable says : {Stable::kEarlierCalls, Stable::kThisCallToo})
+    for (const bool lazy : {false, true})
+      EXPECT_EQ(search(setup_for(habits_of(says, true), lazy)).findings, bit(FindingKind::kNotAllowed))
+          << static_cast<int>(says) << lazy;
+}
+
+// What is wrong is the word alone: the same writes without it are right.
+TEST(StableHookTest, WithoutTheWordNothingIsWrong) {
+  Habits quiet;
+  EXPECT_EQ(search(setup_for(quiet)).findings, 0u);
+  quiet.when = When::kThrough;
+  EXPECT_EQ(search(setup_for(quiet)).findings, 0u);
+}
+
+Story story_of(const Habits& habits) {
+  const auto check = make_disk_check(setup_for(habits));
+  EXPECT_TRUE(check);
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  EXPECT_EQ(found.size(), 1u);
+  const Result<Story> story = (*check)->tell(found.at(0).trace);
+  EXPECT_TRUE(story);
+  return *story;
+}
+
+TEST(StableHookTest, TheStoryNamesTheCallThatSaidIt) {
+  const Story earlier = story_of(habits_of(Stable::kEarlierCalls, true));
+  ASSERT_EQ(earlier.steps.size(), 3u);
+  EXPECT_EQ(earlier.steps[0].op, "create /a");
+  EXPECT_EQ(earlier.steps[1].text, "does not return; says that all before it is stable");
+  EXPECT_NE(earlier.steps[2].text.find("in the middle of"), std::string::npos) << earlier.steps[2].text;
+  EXPECT_EQ(
+      earlier.steps[2].expected.back(),
+      "what '" + earlier.steps[1].op + "' (step 2) promised, /a (0 bytes); after the power cut /a is absent");
+
+  const Story itself = story_of(habits_of(Stable::kThisCallToo, true));
+  ASSERT_EQ(itself.steps.size(), 2u);
+  EXPECT_EQ(itself.steps[0].text, "does not return; says that it is stable");
+  EXPECT_NE(itself.steps[1].text.find("in the middle of"), std::string::npos) << itself.steps[1].text;
+  EXPECT_EQ(itself.steps[1].expected.back(),
+            "what 'create /a' (step 1) promised, /a (0 bytes); after the power cut /a is absent");
+}
+
+TEST(StableWordsTest, AWordHoldsUntilAStrongerOneIsSaid) {
+  Log log;
+  StableWords words;
+  words.restart(log);
+  EXPECT_EQ(words.count(), 0u);
+  EXPECT_EQ(words.said(), Stable::kNothing);
+  for (const Stable says : {Stable::kEarlierCalls, Stable::kThisCallToo, Stable::kEarlierCalls}) {
+    log.add_flush();
+    log.add_mark({MarkKind::kPromise, static_cast<uint32_t>(says)});
+  }
+  words.restart(log);
+  ASSERT_EQ(words.count(), 3u);
+  EXPECT_EQ(words.by(0), Stable::kNothing);
+  EXPECT_EQ(words.by(1), Stable::kEarlierCalls);
+  EXPECT_EQ(words.by(2), Stable::kThisCallToo);
+  EXPECT_EQ(words.said(), Stable::kThisCallToo);
+}
+
+}  // namespace
+}  // namespace sisyfs
