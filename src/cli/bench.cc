@@ -92,7 +92,8 @@ constexpr Bench kBenches[] = {{"spin", bench_spin, false},
                               {"journal", bench_journal, true},
                               {"crash", bench_crash, true},
                               {"shape", bench_shape, true},
-                              {"isomorphism", bench_isomorphism, true}};
+                              {"isomorphism", bench_isomorphism, true},
+                              {"snapshot", bench_snapshot, false}};
 
 BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   const auto* bench =
@@ -182,10 +183,10 @@ void add_bench(CLI::App& app, int& exit) {
          "name", flags->name,
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
          "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape "
-         "misses) or isomorphism (what it saves)")
+         "misses), isomorphism (what it saves) or snapshot (memory of plug-ins, against fork)")
       ->required()
-      ->check(CLI::IsMember(
-          {"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape", "isomorphism"}));
+      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape",
+                             "isomorphism", "snapshot"}));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,

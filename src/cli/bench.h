@@ -34,6 +34,8 @@ BenchResult bench_crash(const BenchFlags& flags);
 BenchResult bench_shape(const BenchFlags& flags);
 // States and paths without power cuts, by dedup (thesis Figure 5.11).
 BenchResult bench_isomorphism(const BenchFlags& flags);
+// What it costs to save and load the memory of a plug-in, against fork().
+BenchResult bench_snapshot(const BenchFlags& flags);
 
 // The middle one of a few measurements.
 double median(std::vector<double> values);

@@ -1,11 +1,14 @@
 // sisyfs replay: execute a finding's trace again and say whether it still happens.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 
+#include "adapters/plugin_check.h"
+#include "adapters/supervisor.h"
 #include "cli/cli.h"
 #include "report/finding_json.h"
 
@@ -30,11 +33,9 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
   return replays;
 }
 
-int run_replay(const std::string& what, bool quiet) {
-  const Result<std::vector<Replay>> replays = replays_of(what);
-  if (!replays) return fail(replays.error());
+int replay_here(const std::vector<Replay>& replays, bool quiet) {
   int exit = kClean;
-  for (const Replay& replay : *replays) {
+  for (const Replay& replay : replays) {
     const Result<NamedCheck> named = registry().make(replay.setup.target, replay.setup.settings);
     if (!named) return fail(named.error());
     const Result<Story> story = named->check->tell(replay.trace);
@@ -47,6 +48,14 @@ int run_replay(const std::string& what, bool quiet) {
     if (happens) exit = kFound;
   }
   return exit;
+}
+
+int run_replay(const std::string& what, bool quiet) {
+  const Result<std::vector<Replay>> replays = replays_of(what);
+  if (!replays) return fail(replays.error());
+  const auto foreign = [](const Replay& replay) { return is_plugin_path(replay.setup.target); };
+  if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet);
+  return supervise([&] { return replay_here(*replays, quiet); });
 }
 
 }  // namespace

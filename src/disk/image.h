@@ -76,6 +76,15 @@ class Image {
   // Replaces one block by one that exists already: no byte is copied or hashed.
   void set(BlockAddress address, BlockRef block);
 
+  // Calls visit(address, block) for each block of an image of the same geometry that differs from the one
+  // here, in the order of addresses. What the two share is passed over, so it costs what was written since
+  // they were one.
+  template <class Visit>
+  void differences(const Image& other, Visit&& visit) const {
+    SISYFS_ASSERT(geometry_ == other.geometry_, "images of one disk are compared");
+    differences(root_, other.root_, levels_ - 1, 0, visit);
+  }
+
   // The whole content, for export and tests.
   std::vector<std::byte> bytes() const;
 
@@ -98,6 +107,21 @@ class Image {
     if (node != nullptr && node->refs.drop()) destroy(node, level);
   }
   static void destroy(Node* node, unsigned level);
+  template <class Visit>
+  static void differences(const Node* mine, const Node* other, unsigned level, uint64_t first, Visit& visit) {
+    if (mine == other) return;
+    static constexpr Node kZeros{};
+    if (mine == nullptr) mine = &kZeros;
+    if (other == nullptr) other = &kZeros;
+    for (uint64_t slot = 0; slot < kFanout; ++slot) {
+      const Node::Child &a = mine->child[slot], &b = other->child[slot];
+      const uint64_t address = first + (slot << (level * kFanoutBits));
+      if (level > 0)
+        differences(a.node, b.node, level - 1, address, visit);
+      else if (!same_content(a.block, b.block))
+        visit(BlockAddress(address), b.block);
+    }
+  }
   static unsigned slot_at(BlockAddress address, unsigned level) {
     return (address.value >> (level * kFanoutBits)) % kFanout;
   }

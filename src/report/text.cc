@@ -31,6 +31,9 @@ std::string block_range(const WriteRecord& write) {
                            : fmt::format("{}-{}", write.address, write.address + write.blocks - 1);
 }
 
+// What the block is, where that is known.
+std::string label_of(const WriteRecord& write) { return write.label.empty() ? "" : ", " + write.label; }
+
 // Where a block is used again, whose it was.
 std::string over_text(const Story& story, const WriteRecord& write) {
   if (write.over == 0) return "";
@@ -56,7 +59,7 @@ void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& 
       out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, step.op), task, step.text);
       for (uint32_t number : step.writes) {
         const WriteRecord& write = story.writes[number - 1];
-        out += fmt::format("         write {}: block {}, {}: {}{}\n", number, block_range(write), write.label,
+        out += fmt::format("         write {}: block {}{}: {}{}\n", number, block_range(write), label_of(write),
                            write.content, over_text(story, write));
       }
     }

@@ -1,0 +1,59 @@
+/* ntfsfix, which is no fsck.
+ *
+ * It mends what keeps a volume from being mounted: a boot sector, a difference of $MFT and its mirror, a log
+ * that is not clean. It looks at no file, no directory and no bitmap; what a power cut does to those it
+ * neither sees nor repairs, and neither does any other free tool: that is for chkdsk of Windows. (ntfsck of
+ * the same package answers "unsupported cases" to a new volume.)
+ *
+ * It always writes the volume's flags, even to a volume that is in order. So it first looks (-n), and only a
+ * volume that it complains about is given to it to mend, with -d: the mark that asks Windows for chkdsk is
+ * taken off.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "adapters/ntfs/ntfs_fs.h"
+#include "adapters/repair_tool.h"
+
+enum { kDeadlineMs = 3000 };
+
+/* 0 if it says that all is well, 1 if not, or a negative errno. */
+static int run(const struct repair_image* image, const char* how) {
+  const char* const arguments[] = {"ntfsfix", how, REPAIR_IMAGE_PATH, NULL};
+  const char* const environment[] = {"LC_ALL=C", NULL};
+  struct repair_run ran;
+  const int error = repair_tool_run(image, arguments, environment, kDeadlineMs, &ran);
+  if (error) return error;
+  const int well = !ran.killed && WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == 0 &&
+                   strstr(ran.output, "FAILED") == NULL && strstr(ran.output, "BAD") == NULL;
+  repair_run_free(&ran);
+  return well ? 0 : 1;
+}
+
+/* Mends what can be mended, and looks again. */
+static int mend(const sisyfs_disk* disk, const struct repair_image* image, sisyfs_problem problem,
+                void* report) {
+  int wrong = run(image, "-d");
+  if (wrong < 0) return wrong;
+  wrong = run(image, "-n");
+  if (wrong < 0) return wrong;
+  problem(report, !wrong, 1, wrong ? "ntfsfix cannot mend the volume" : "ntfsfix mended the volume");
+  return repair_image_write_back(disk, image, 0, 1);
+}
+
+int nt_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report) {
+  struct repair_image image;
+  int error = repair_image_open(disk, &image);
+  if (error) return error;
+  const int wrong = run(&image, "-n");
+  if (wrong < 0) {
+    error = wrong;
+  } else if (wrong != 0 && repair) {
+    error = mend(disk, &image, problem, report);
+  } else if (wrong != 0) {
+    problem(report, 0, 1, "ntfsfix finds the volume not in order");
+  }
+  repair_image_close(&image);
+  return error;
+}
