@@ -186,6 +186,7 @@ bool Fence::enter() {
   ticks_ = 0;
   time_is_up_ = 0;
   said_ = nullptr;
+  place_ = nullptr;
   signal_ = 0;
   if (black_box != nullptr && !tasting_) {
     for (uint32_t i = 0; i < black_box->deaths; ++i)
@@ -230,8 +231,9 @@ void Fence::jump(uint32_t fault) {
   siglongjmp(jump_, 1);
 }
 
-void Fence::die(uint32_t fault, const char* text) {
+void Fence::die_at(uint32_t fault, const char* text, const void* place) {
   if (current != this) return;
+  place_ = place;
   std::strncpy(words_, text, sizeof words_ - 1);
   said_ = words_;
   jump(fault);
@@ -239,7 +241,7 @@ void Fence::die(uint32_t fault, const char* text) {
 
 std::string Fence::text() const {
   if (fault_ == 0) return {};
-  if (said_ != nullptr) return said_;
+  if (said_ != nullptr) return said_ + place_text(place_);
   std::string text = signal_name(signal_);
   // Small addresses are members of a null pointer. Others differ from run to run and say nothing.
   if (address_ != nullptr && reinterpret_cast<uintptr_t>(address_) < 65536)

@@ -69,7 +69,9 @@ class Fence {
 
   // Ends the call at hand: from foreign code that says itself that it is at its end (abort, exit), or finds
   // that it is. Outside of a call there is nothing to end, and nothing happens.
-  void die(uint32_t fault, const char* text);
+  void die(uint32_t fault, const char* text) { die_at(fault, text, nullptr); }
+  // The same, with the place in the code that is to blame.
+  void die_at(uint32_t fault, const char* text, const void* place);
 
   // The last fault, one of Fault, and what it was.
   uint32_t fault() const { return fault_; }
@@ -119,7 +121,7 @@ class Fence {
   uint64_t accesses_ = 0;
   int signal_ = 0;
   void* address_ = nullptr;  // that was touched
-  void* place_ = nullptr;    // in the code
+  const void* place_ = nullptr;  // in the code
   const char* said_ = nullptr;
   char words_[200] = {};
 };

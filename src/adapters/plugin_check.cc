@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapters/determinism.h"
 #include "adapters/plugin_host.h"
 #include "adapters/plugin_target.h"
 #include "judge/catalogue.h"
@@ -58,6 +59,10 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
                                    "power cuts in recovery also where it has changed nothing that it had read"));
   specs.push_back(both_ways_spec());
   specs.push_back(failures_spec());
+  specs.push_back(OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
+                                     "whether what it writes may depend on the time of day, which stands still in a "
+                                     "search: moved looks that it does not"));
+  specs.push_back(OptionSpec::integer("memory", 1, 4096, 64, "mebibytes of memory that the plug-in may have"));
   specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "that one call may take"));
   return specs;
 }
@@ -89,6 +94,7 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
                                  code->table().write_unit));
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
+  host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
   DiskSetup setup;
   setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
   setup.one_thread = true;
@@ -103,6 +109,8 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
     setup.device = *DeviceModel::preset("nand");
     setup.device.flash = options.choice_text("crash") != "prefixes";
   }
+  if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
+    return s.error();
   return make_disk_check(std::move(setup));
 }
 

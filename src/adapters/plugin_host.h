@@ -1,4 +1,4 @@
-// PluginHost: the one place where the code of a plug-in runs, with its disk and its fence.
+// PluginHost: the one place where the code of a plug-in runs, with its disk, its fence and its memory.
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "adapters/memory_snapshot.h"
 #include "adapters/plugin_calls.h"
 #include "adapters/plugin_code.h"
 #include "adapters/plugin_disk.h"
@@ -18,8 +19,7 @@ namespace sisyfs {
 
 class PluginHost {
  public:
-  PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometry)
-      : code_(std::move(code)), geometry_(geometry), disk_(geometry, fence()), calls_(table(), fence()) {}
+  PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometry);
 
   const sisyfs_plugin& table() const { return code_->table(); }
   PluginCode& code() { return *code_; }
@@ -27,6 +27,17 @@ class PluginHost {
   PluginDisk& disk() { return disk_; }
   PluginCalls& calls() { return calls_; }
   const Geometry& geometry() const { return geometry_; }
+
+  // Its memory, page by page; null if it cannot be had so (PluginCode).
+  PluginMemory* memory() { return memory_.get(); }
+  // As it was when nothing had been called. Only with memory().
+  const MemoryImage& fresh() const { return *fresh_; }
+  // How what the plug-in remembers is saved, and why so; one line.
+  const std::string& memory_text() const { return memory_text_; }
+  // Bytes that are left on the heap after unmount at best: what the plug-in keeps for ever.
+  uint64_t kept_bytes() const { return kept_bytes_; }
+  // The bytes that it may have at a time.
+  void set_memory_limit(uint64_t bytes);
 
   // Whose turn it is, among those whose memory can be in there.
   const void* guest() const { return guest_; }
@@ -39,10 +50,16 @@ class PluginHost {
   }
 
  private:
+  void try_out();
+
   std::shared_ptr<PluginCode> code_;
   Geometry geometry_;
   PluginDisk disk_;
   PluginCalls calls_;
+  std::unique_ptr<PluginMemory> memory_;
+  std::optional<MemoryImage> fresh_;
+  std::string memory_text_;
+  uint64_t kept_bytes_ = 0;
   const void* guest_ = nullptr;
   std::optional<std::string> trouble_;
 };

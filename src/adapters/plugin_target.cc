@@ -43,7 +43,14 @@ Traits traits_of(const sisyfs_plugin& t, const Geometry& geometry, const PluginC
   return traits;
 }
 
-// A call since mount, the mount included, after those before it.
+// What a plug-in remembers, as its pages.
+struct Pages {
+  MemoryImage image;
+  void* fs;
+  bool mounted;
+};
+
+// What it remembers where pages cannot be had: a call since mount, the mount included, after those before it.
 struct Step {
   std::shared_ptr<const Step> before;
   Op op;  // kRemount stands for the mount
@@ -55,43 +62,46 @@ using Past = std::shared_ptr<const Step>;
 class PluginTarget : public Target {
  public:
   PluginTarget(std::shared_ptr<PluginHost> host, const PluginClaims& claims)
-      : host_(std::move(host)), table_(host_->table()), traits_(traits_of(table_, host_->geometry(), claims)) {}
+      : host_(std::move(host)),
+        memory_(host_->memory()),
+        table_(host_->table()),
+        traits_(traits_of(table_, host_->geometry(), claims)) {
+    traits_.fails_allocations = memory_ != nullptr;
+  }
   ~PluginTarget() override { leave(); }
 
   const Traits& traits() const override { return traits_; }
 
   int format(Disk& disk) override {
     enter(&disk);
-    return call("format", [&] { return table_.format(face()); });
+    const int error = call("format", [&] { return table_.format(face()); });
+    fresh_ = false;
+    return error;
   }
 
   int mount(Disk& disk) override {
     enter(&disk);
-    tape_.clear();
-    host_->disk().record(&tape_);
+    begin_step();
     const int error = raw_mount();
-    host_->disk().record(nullptr);
-    if (error == 0) remember(Op::of(OpKind::kRemount));
+    end_step(error == 0, Op::of(OpKind::kRemount));
     return error;
   }
 
   int unmount() override {
     if (!is_here()) return EIO;
     const int error = call("unmount", [&] { return table_.unmount(fs_); });
+    if (!dead_) look_for_leaks();
     forget();
     return error;
   }
 
-  // What is left in memory is given back with no disk to write to.
   void power_cut() override { leave(); }
 
   OpResult apply(const Op& op) override {
     if (!is_here()) return OpResult::of(EIO);
-    tape_.clear();
-    host_->disk().record(&tape_);
+    begin_step();
     const OpResult result = raw_apply(op);
-    host_->disk().record(nullptr);
-    if (!dead_) remember(op);
+    end_step(!dead_, op);
     return result;
   }
 
@@ -109,66 +119,89 @@ class PluginTarget : public Target {
     if (table_.fsck == nullptr) return;
     enter(&disk);
     reporting_ = report;
-    report->error = call("fsck", [&] {
-      return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this);
-    });
+    report->error =
+        call("fsck", [&] { return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this); });
+    fresh_ = false;
   }
 
   std::string name_block(uint64_t address) const override {
     std::array<char, 80> text{};
     if (table_.name_block == nullptr || dead_) return {};
     int error = 0;
-    const bool lived = host_->fence().run(
-        [&] { error = table_.name_block(face(), address, text.data(), text.size() - 1); });
+    const bool lived =
+        host_->fence().run([&] { error = table_.name_block(face(), address, text.data(), text.size() - 1); });
     return lived && error == 0 ? text.data() : std::string();
   }
 
   std::string problem_text(const Problem& problem) const override {
-    return fmt::format("{}{}", texts_[static_cast<size_t>(problem.context[0])], problem.repaired ? " (repaired)" : "");
+    return fmt::format("{}{}", texts_[static_cast<size_t>(problem.context[0])],
+                       problem.repaired ? " (repaired)" : "");
   }
 
   uint32_t take_faults() override { return std::exchange(faults_, 0); }
   std::string fault_text() const override { return fault_text_; }
 
-  Snapshot save() const override { return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest); }
+  void fail_allocation(uint32_t number) override {
+    if (memory_ == nullptr) return;
+    sisyfs_arena_control& control = host_->code().namespace_of()->control();
+    control.fail_in = number;
+    control.failed = 0;
+  }
+  bool allocation_failed() const override {
+    return memory_ != nullptr && host_->code().namespace_of()->control().failed != 0;
+  }
+
+  Snapshot save() const override {
+    if (memory_ == nullptr) return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest);
+    if (host_->guest() != this || dead_ || fresh_) return Snapshot();
+    Pages pages{memory_->save(), fs_, mounted_};
+    const Digest digest = digest_at(1, pages.image.digest()) +
+                          digest_at(2, Digest{mounted_ ? 1u : 0u, reinterpret_cast<uintptr_t>(fs_)});
+    return Snapshot(std::move(pages), digest);
+  }
 
   void load(const Snapshot& snapshot, Disk& disk) override {
-    const Past wanted = snapshot.empty() ? nullptr : snapshot.as<Past>();
-    if (wanted == nullptr || wanted != past_ || walked_ || !is_here()) {
-      leave();
-      if (wanted != nullptr) replay(wanted);
-    }
+    if (memory_ != nullptr)
+      load_pages(snapshot);
+    else
+      load_past(snapshot);
     host_->set_guest(this);
     host_->disk().attach(&disk);
   }
 
  private:
   const sisyfs_disk* face() const { return host_->disk().face(); }
-  bool is_here() const { return host_->guest() == this && fs_is_mounted_ && !dead_; }
+  bool is_here() const { return host_->guest() == this && mounted_ && !dead_; }
 
-  // Our turn, with nothing mounted.
+  // Our turn, with nothing mounted, and with this disk.
   void enter(Disk* disk) {
-    leave();
+    if (mounted_ || dead_ || host_->guest() != this) leave();
+    if (memory_ != nullptr && !fresh_ && !keeps_) memory_->load(host_->fresh());
+    fresh_ = memory_ != nullptr && !keeps_;
     host_->set_guest(this);
     host_->disk().attach(disk);
   }
 
-  // The turn of nobody. What the plug-in still has it gives back, and has no disk to write to.
+  // Forgets everything. Where its pages cannot be put back the plug-in is asked to free what it has, and has no
+  // disk to write to.
   void leave() {
     if (host_->guest() == this) {
       host_->disk().attach(nullptr);
-      if (fs_is_mounted_ && !dead_) (void)host_->fence().run([&] { (void)table_.unmount(fs_); });
+      if (memory_ == nullptr && mounted_ && !dead_)
+        (void)host_->fence().run([&] { (void)table_.unmount(fs_); });
       host_->set_guest(nullptr);
     }
     forget();
-    dead_ = false;
+    dead_ = fresh_ = keeps_ = false;
   }
 
+  // Nothing is mounted any more. What the code has in its memory beside that stays.
   void forget() {
-    fs_is_mounted_ = false;
+    mounted_ = false;
     fs_ = nullptr;
     past_ = nullptr;
     walked_ = false;
+    keeps_ = !dead_;
   }
 
   template <class Call>
@@ -176,6 +209,7 @@ class PluginTarget : public Target {
     int result = 0;
     announce(digest_of(name, std::strlen(name)));
     if (!host_->fence().run([&] { result = code(); })) return note_fault(name), EIO;
+    look_at_memory(name);
     return result < 0 ? -result : 0;
   }
 
@@ -188,7 +222,8 @@ class PluginTarget : public Target {
   int raw_mount() {
     fs_ = nullptr;
     const int error = call("mount", [&] { return table_.mount(face(), &fs_); });
-    fs_is_mounted_ = error == 0;
+    mounted_ = error == 0;
+    keeps_ = fresh_ = false;
     return error;
   }
 
@@ -196,20 +231,61 @@ class PluginTarget : public Target {
     OpResult result;
     host_->calls().prepare(op);
     announce(digest_of(&op, sizeof op));
-    if (host_->fence().run([&] { result = host_->calls().apply(fs_, op); })) return result;
+    if (host_->fence().run([&] { result = host_->calls().apply(fs_, op); })) {
+      look_at_memory("a call");
+      return result;
+    }
     note_fault(to_text(op));
     return OpResult::of(EIO);
   }
 
   void note_fault(std::string_view what) {
-    const uint32_t fault = host_->fence().fault();
-    faults_ |= fault;
-    fault_text_ = fmt::format("{}: {}", what, host_->fence().text());
+    set_fault(host_->fence().fault(), fmt::format("{}: {}", what, host_->fence().text()));
     dead_ = true;
-    fs_is_mounted_ = false;
+    mounted_ = false;
   }
 
-  void remember(const Op& op) {
+  void set_fault(uint32_t fault, std::string text) {
+    faults_ |= fault;
+    fault_text_ = std::move(text);
+  }
+
+  // Whether it wanted more than it may have.
+  void look_at_memory(std::string_view what) {
+    if (memory_ == nullptr) return;
+    sisyfs_arena_control& control = host_->code().namespace_of()->control();
+    if (control.over_limit == 0) return;
+    control.over_limit = 0;
+    set_fault(kTooMuchMemory, fmt::format("{} wants more than {} bytes of memory", what, control.limit));
+    dead_ = true;
+    mounted_ = false;
+  }
+
+  void look_for_leaks() {
+    if (memory_ == nullptr) return;
+    const PluginNamespace& space = *host_->code().namespace_of();
+    const uint64_t left = space.control().state->live_bytes, kept = host_->kept_bytes();
+    if (left <= kept) return;
+    std::string where;
+    for (const sisyfs_arena_block& block : space.live_blocks()) {
+      if (block.caller == nullptr) continue;
+      where = ", the last of them allocated by " + PluginNamespace::place_of(block.caller);
+    }
+    set_fault(kLeaked, fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
+                                   kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));
+  }
+
+  // With no pages all that happens at the disk is noted.
+  void begin_step() {
+    if (memory_ != nullptr) return;
+    tape_.clear();
+    host_->disk().record(&tape_);
+  }
+
+  void end_step(bool good, const Op& op) {
+    if (memory_ != nullptr) return;
+    host_->disk().record(nullptr);
+    if (!good) return;
     auto step = std::make_shared<Step>();
     step->before = past_;
     step->op = op;
@@ -218,6 +294,25 @@ class PluginTarget : public Target {
                    digest_at(5, digest_of(tape_.answers.data(), tape_.answers.size()));
     step->tape = tape_;
     past_ = std::move(step);
+  }
+
+  void load_pages(const Snapshot& snapshot) {
+    forget();
+    dead_ = false;
+    fresh_ = snapshot.empty();
+    keeps_ = !fresh_;
+    if (fresh_) return memory_->load(host_->fresh());
+    const auto& pages = snapshot.as<Pages>();
+    memory_->load(pages.image);
+    fs_ = pages.fs;
+    mounted_ = pages.mounted;
+  }
+
+  void load_past(const Snapshot& snapshot) {
+    const Past wanted = snapshot.empty() ? nullptr : snapshot.as<Past>();
+    if (wanted != nullptr && wanted == past_ && !walked_ && is_here()) return;
+    leave();
+    if (wanted != nullptr) replay(wanted);
   }
 
   // Calls again what was called, with the answers that the disk gave then.
@@ -235,10 +330,10 @@ class PluginTarget : public Target {
       uint32_t differs = 0;
       if (host_->disk().stop_replay(&differs) && !dead_) continue;
       const std::string what = step.op.kind == OpKind::kRemount ? "mount" : "'" + to_text(step.op) + "'";
-      host_->set_trouble(fmt::format(
-          "the plug-in is not deterministic: {} was done again, with the same past and the same disk, and access "
-          "{} to the disk was another one",
-          what, differs));
+      host_->set_trouble(
+          fmt::format("the plug-in is not deterministic: {} was done again, with the same past and the same "
+                      "disk, and access {} to the disk was another one",
+                      what, differs));
       dead_ = true;
     }
     past_ = wanted;
@@ -256,12 +351,15 @@ class PluginTarget : public Target {
   }
 
   std::shared_ptr<PluginHost> host_;
+  PluginMemory* memory_;  // null: calls are made again
   const sisyfs_plugin& table_;
   Traits traits_;
   void* fs_ = nullptr;
-  bool fs_is_mounted_ = false;
-  bool dead_ = false;  // until load() or power_cut()
-  bool walked_ = false;
+  bool mounted_ = false;
+  bool dead_ = false;    // until load() or power_cut()
+  bool fresh_ = false;   // its memory is as when it was loaded
+  bool keeps_ = false;   // it is unmounted and keeps its memory
+  bool walked_ = false;  // since the last step
   Past past_;
   DiskTape tape_;
   uint32_t faults_ = 0;

@@ -136,6 +136,7 @@ void DiskRig::run(uint32_t number) {
   crash_move_ = end_move_ = {.op = number};
   position_ = 0;
   fail_ = 0;
+  fail_memory_ = false;
   failed_yet_ = false;
   open_states_.restart(open_);
   (void)open_states_.next();
@@ -148,7 +149,13 @@ bool DiskRig::run_again() {
     if (position_ >= DiskMove::kPositions || from_->damaged) return false;
     if (from_->disk.open.empty() || !open_states_.next()) {
       // The next access fails, as long as there was one to fail.
-      if (from_->failures >= setup_.failures || (fail_ != 0 && !failed_yet_)) return false;
+      if (from_->failures >= setup_.failures) return false;
+      if (fail_ != 0 && !failed_yet_) {
+        // After the accesses to the disk come the allocations.
+        if (fail_memory_ || !traits_.fails_allocations) return false;
+        fail_memory_ = true;
+        fail_ = 0;
+      }
       if (mutant(Mutant::kFailFirstOnly) && fail_ == 1) return false;
       ++fail_;
       failed_yet_ = false;
@@ -189,10 +196,10 @@ bool DiskRig::run_this_way() {
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
   watch_open();
-  disk_.fail_call(fail_);
+  fail_memory_ ? target_->fail_allocation(fail_) : disk_.fail_call(fail_);
   result_ = perform(op);
-  const bool failed = disk_.call_failed();
-  disk_.fail_call(0);
+  const bool failed = fail_memory_ ? target_->allocation_failed() : disk_.call_failed();
+  fail_memory_ ? target_->fail_allocation(0) : disk_.fail_call(0);
   if (fail_ != 0 && !failed) {
     disk_.watch(nullptr);
     return false;
@@ -215,7 +222,10 @@ bool DiskRig::run_this_way() {
 }
 
 // Whether an op may give this answer because the disk failed it.
-bool DiskRig::is_refusal() const { return failed_ && (result_.error == EIO || result_.error == EROFS); }
+bool DiskRig::is_refusal() const {
+  if (fail_memory_) return failed_ && (result_.error == ENOMEM || result_.error == ENOBUFS);
+  return failed_ && (result_.error == EIO || result_.error == EROFS);
+}
 
 void DiskRig::judge_answer(const Op& op, Tree tree) {
   const bool no_space =

@@ -79,8 +79,9 @@ class DiskRig {
   const Log& log() const { return log_; }
   size_t events_before() const { return events_before_; }
   const Tree& tree_after() const { return after_.now(); }
-  // Which access of the op to the disk failed, counted from 1; 0: none.
-  uint32_t failed_access() const { return failed_ ? fail_ : 0; }
+  // Which access of the op to the disk failed, or which of its allocations, counted from 1; 0: none.
+  uint32_t failed_access() const { return failed_ && !fail_memory_ ? fail_ : 0; }
+  uint32_t failed_allocation() const { return failed_ && fail_memory_ ? fail_ : 0; }
   // After next_crash(): what was cut, and under which expectation.
   PowerCuts& cuts() { return cuts_; }
   const Expectation& crash_expectation() const { return *crash_expectation_; }
@@ -166,7 +167,8 @@ class DiskRig {
   Epoch open_, open_after_;  // what power cuts have left open, before and after it
   LazyStates open_states_;
   FirstReads reads_;
-  uint32_t fail_ = 0;        // the access that is to fail, from 1
+  uint32_t fail_ = 0;        // the access or allocation that is to fail, from 1
+  bool fail_memory_ = false;
   bool failed_ = false;      // it did
   bool failed_yet_ = false;  // in some way the access was reached
   uint32_t position_ = 0;

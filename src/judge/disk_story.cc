@@ -120,6 +120,8 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   step.text = cut || dead ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
   if (const uint32_t failed = rig_->failed_access())
     step.text += fmt::format("; access {} to the disk fails", failed);
+  if (const uint32_t failed = rig_->failed_allocation())
+    step.text += fmt::format("; allocation {} fails", failed);
   if (rig_->stable() != Stable::kNothing)
     step.text += fmt::format("; says that {} stable",
                              rig_->stable() == Stable::kThisCallToo ? "it is" : "all before it is");

@@ -47,6 +47,7 @@ struct Traits {
   bool limited_space = false;   // may answer ENOSPC to an op that needs room; it then changes nothing
   Contract contract = Contract::kAtomic;  // what it claims to keep over a power cut
   bool fsync_names = false;               // fsync keeps the file's name too, and not only what it holds
+  bool fails_allocations = false;         // fail_allocation() works
   bool rename_both = false;               // a power cut may leave the old and the new name of a rename
   // fsync, fdatasync and a write with O_SYNC promise what sync does: all that was done before is durable.
   bool fsync_all = false;
@@ -131,6 +132,12 @@ class Target {
   virtual uint32_t take_faults() { return 0; }
   // The last fault in words; empty if there was none.
   virtual std::string fault_text() const { return {}; }
+
+  // Lets the allocation with this number, counted from 1 from now on, fail; 0: none. Only of targets that say
+  // fails_allocations.
+  virtual void fail_allocation(uint32_t number) { (void)number; }
+  // Whether it did, since it was set.
+  virtual bool allocation_failed() const { return false; }
 
   // Rare things that it did since the last call, as bits; traits().marks says them. No part of a snapshot.
   virtual uint32_t take_marks() { return 0; }

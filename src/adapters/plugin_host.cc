@@ -1,0 +1,51 @@
+#include "adapters/plugin_host.h"
+
+#include <fmt/format.h>
+
+#include "adapters/page_fault.h"
+#include "disk/mem_disk.h"
+
+namespace sisyfs {
+
+PluginHost::PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometry)
+    : code_(std::move(code)), geometry_(geometry), disk_(geometry, fence()), calls_(table(), fence()) {
+  memory_text_ = fmt::format("calls since mount are made again ({})", code_->why_not_pages());
+  PluginNamespace* space = code_->namespace_of();
+  if (space == nullptr) return;
+  Fence::set_page_watcher(on_page_fault);
+  Result<std::unique_ptr<PluginMemory>> memory = PluginMemory::make(space->ranges(), Tracker::kCompare);
+  if (!memory) {
+    memory_text_ = fmt::format("calls since mount are made again ({})", memory.error().message);
+    return;
+  }
+  memory_ = *std::move(memory);
+  fresh_ = memory_->save();
+  try_out();
+  memory_->load(*fresh_);
+}
+
+void PluginHost::set_memory_limit(uint64_t bytes) {
+  if (PluginNamespace* space = code_->namespace_of()) space->control().limit = bytes;
+}
+
+// A new file system, mounted and unmounted: what it costs to go back to where it was, and what it keeps.
+void PluginHost::try_out() {
+  MemDisk disk{Image(geometry_)};
+  disk_.attach(&disk);
+  bool lived = fence().run([&] { (void)table().format(disk_.face()); });
+  const auto cycle = [&] {
+    void* fs = nullptr;
+    int error = 0;
+    lived = lived && fence().run([&] { error = table().mount(disk_.face(), &fs); }) && error == 0;
+    lived = lived && fence().run([&] { (void)table().unmount(fs); });
+  };
+  cycle();
+  if (lived) kept_bytes_ = code_->namespace_of()->control().state->live_bytes;
+  if (lived) {
+    constexpr int kRounds = 20;
+    memory_text_ = choose_tracker(*memory_, cycle, kRounds).why;
+  }
+  disk_.attach(nullptr);
+}
+
+}  // namespace sisyfs
