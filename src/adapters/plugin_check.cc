@@ -18,6 +18,12 @@ namespace {
 constexpr uint64_t kBlocks = 256;
 constexpr uint32_t kBlockSize = 512;
 
+void set_fallback(OptionSpec& spec, std::string_view value) {
+  const auto at = std::find(spec.values.begin(), spec.values.end(), value);
+  SISYFS_ASSERT(at != spec.values.end(), "an option falls back to one of its values");
+  spec.fallback = at - spec.values.begin();
+}
+
 std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
   const auto or_else = [](uint64_t value, uint64_t fallback) {
     return static_cast<int64_t>(value != 0 ? value : fallback);
@@ -44,21 +50,15 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
-  specs.push_back(OptionSpec::choice(
-      "crash", {"lazy", "subsets", "prefixes", "none"}, "lazy",
-      "what a power cut keeps of the writes since the last flush: any of them, told apart only where recovery "
-      "looks; the same, tried one by one up to a bound; the first so many; or the power never goes. Of raw flash "
-      "the last write may be cut off in the middle, but with prefixes"));
-  specs.push_back(OptionSpec::choice(
-      "device", {"disk", "ordered", "hostile"}, "disk",
-      "what the device does to writes that no flush has followed: any of them may be lost; it keeps their order; "
-      "or blocks of one write may be lost by themselves. Raw flash has its own rules"));
-  specs.push_back(OptionSpec::integer("nesting", 0, 3, 0,
-                                      "power cuts in recovery, in recovery from that, and so on, at most"));
-  specs.push_back(OptionSpec::flag("all_nested", false,
-                                   "power cuts in recovery also where it has changed nothing that it had read"));
+  for (OptionSpec& spec : cut_specs()) {
+    if (spec.name == "crash") set_fallback(spec, "lazy");
+    if (spec.name == "device") set_fallback(spec, "disk");
+    specs.push_back(std::move(spec));
+  }
   specs.push_back(both_ways_spec());
-  specs.push_back(failures_spec());
+  specs.push_back(OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
+  specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
+                                     "what fails with failures=N: disk accesses, allocations, or any of them"));
   specs.push_back(OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
                                      "whether what it writes may depend on the time of day, which stands still in a "
                                      "search: moved looks that it does not"));
@@ -100,6 +100,8 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
   setup.one_thread = true;
   setup.faults = faults();
   setup.failures = static_cast<uint32_t>(options.integer("failures"));
+  setup.fail_disk = options.choice_text("fail") != "memory";
+  setup.fail_memory = options.choice_text("fail") != "disk";
   if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
   if (options.flag("xattrs"))
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);

@@ -1,12 +1,18 @@
 #include "adapters/plugin_disk.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+
+#include "base/assert.h"
 
 namespace sisyfs {
 namespace {
 
+constexpr size_t kPage = 4096;
 constexpr uint64_t kNow = 1'000'000'000;  // 2001-09-09, for ever
 
 int errno_of(IoStatus status) {
@@ -25,24 +31,29 @@ int errno_of(IoStatus status) {
 }  // namespace
 
 PluginDisk::PluginDisk(const Geometry& geometry, Fence& fence)
-    : fence_(fence),
-      block_count_(geometry.block_count.value),
-      face_{.size = sizeof(sisyfs_disk),
-            .block_size = geometry.block_size,
-            .block_count = geometry.block_count.value,
-            .erase_blocks = geometry.erase_blocks,
-            .reserved = 0,
-            .now = kNow,
-            .engine = this,
-            .read = read,
-            .write = write,
-            .write_through = write_through,
-            .flush = flush,
-            .erase = erase,
-            .stable = stable} {}
+    : fence_(fence), block_count_(geometry.block_count.value) {
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  SISYFS_ASSERT(page != MAP_FAILED, "there is memory for a page");
+  face_ = new (page) sisyfs_disk{.size = sizeof(sisyfs_disk),
+                                 .block_size = geometry.block_size,
+                                 .block_count = geometry.block_count.value,
+                                 .erase_blocks = geometry.erase_blocks,
+                                 .reserved = 0,
+                                 .now = kNow,
+                                 .engine = this,
+                                 .read = read,
+                                 .write = write,
+                                 .write_through = write_through,
+                                 .flush = flush,
+                                 .erase = erase,
+                                 .stable = stable};
+  mprotect(page, kPage, PROT_READ);
+}
+
+PluginDisk::~PluginDisk() { munmap(const_cast<sisyfs_disk*>(face_), kPage); }
 
 std::span<std::byte> PluginDisk::room_for(uint32_t count) {
-  const size_t size = std::min<uint64_t>(count, block_count_ + 1) * face_.block_size;
+  const size_t size = std::min<uint64_t>(count, block_count_ + 1) * face_->block_size;
   if (buffer_.size() < size) buffer_.resize(size);
   return std::span(buffer_).first(size);
 }
@@ -150,7 +161,7 @@ int PluginDisk::put(uint64_t block, uint32_t count, const void* bytes, bool thro
     const Fence::Gate gate(fence_);
     buffer = room_for(count);
   }
-  std::memcpy(buffer.data(), bytes, std::min<uint64_t>(count, block_count_) * face_.block_size);
+  std::memcpy(buffer.data(), bytes, std::min<uint64_t>(count, block_count_) * face_->block_size);
   const Fence::Gate gate(fence_);
   WriteFlags flags;
   flags.fua = through;

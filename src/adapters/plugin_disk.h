@@ -33,12 +33,13 @@ class PluginDisk {
  public:
   // The fence is that of the calls in which the plug-in uses the disk.
   PluginDisk(const Geometry& geometry, Fence& fence);
+  ~PluginDisk();
   PluginDisk(const PluginDisk&) = delete;
   PluginDisk& operator=(const PluginDisk&) = delete;
 
   void attach(Disk* disk) { disk_ = disk; }
   Disk* attached() const { return disk_; }
-  const sisyfs_disk* face() const { return &face_; }
+  const sisyfs_disk* face() const { return face_; }
 
   // From here on what happens is added to the tape; null: no more.
   void record(DiskTape* tape) { recording_ = tape; }
@@ -75,7 +76,7 @@ class PluginDisk {
   size_t at_ = 0;       // of the tape's answers
   DiskTape replayed_;   // what happened in the replay
   uint32_t differs_ = 0;
-  sisyfs_disk face_;
+  const sisyfs_disk* face_ = nullptr;  // on a page of its own, which nobody can write to
 };
 
 }  // namespace sisyfs

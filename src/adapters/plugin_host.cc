@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "adapters/page_fault.h"
 #include "disk/mem_disk.h"
 
@@ -39,8 +41,13 @@ void PluginHost::try_out() {
     lived = lived && fence().run([&] { error = table().mount(disk_.face(), &fs); }) && error == 0;
     lived = lived && fence().run([&] { (void)table().unmount(fs); });
   };
+  // What the first cycle leaves it may keep for ever; what the second adds to it is lost each time.
+  const auto live = [&] { return code_->namespace_of()->control().state->live_bytes; };
   cycle();
-  if (lived) kept_bytes_ = code_->namespace_of()->control().state->live_bytes;
+  const uint64_t first = live();
+  cycle();
+  const uint64_t lost = live() - std::min(live(), first);
+  if (lived) kept_bytes_ = first - std::min(first, lost);
   if (lived) {
     constexpr int kRounds = 20;
     memory_text_ = choose_tracker(*memory_, cycle, kRounds).why;

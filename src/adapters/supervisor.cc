@@ -87,6 +87,7 @@ int supervise(const std::function<int()>& life) {
       code = WEXITSTATUS(status);
       break;
     }
+    if (!inside && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) break;  // our own, and it said why
     const std::string text = text_of_death(child, status, inside);
     const uint64_t* end = box->deadly + box->deaths;
     const bool known = std::find(static_cast<const uint64_t*>(box->deadly), end, box->call) != end;

@@ -8,6 +8,7 @@
 #include "adapters/supervisor.h"
 #include "cli/cli.h"
 #include "cli/run.h"
+#include "cli/sanitized.h"
 #include "cli/saved_search.h"
 
 namespace sisyfs::cli {
@@ -85,6 +86,7 @@ int run_check(CheckFlags& flags) {
   }
   if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
   if (!is_plugin_path(flags.target)) return check_here(flags);
+  if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });
 }
 

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   cli::add_resume(app, exit);
   cli::add_demo(app, exit);
   cli::add_replay(app, exit);
+  cli::add_new_plugin(app, exit);
   cli::add_targets(app, exit);
   cli::add_matrix(app, exit);
   cli::add_museum(app, exit);

@@ -10,6 +10,7 @@
 #include "adapters/plugin_check.h"
 #include "adapters/supervisor.h"
 #include "cli/cli.h"
+#include "cli/sanitized.h"
 #include "report/finding_json.h"
 
 namespace sisyfs::cli {
@@ -55,6 +56,8 @@ int run_replay(const std::string& what, bool quiet) {
   if (!replays) return fail(replays.error());
   const auto foreign = [](const Replay& replay) { return is_plugin_path(replay.setup.target); };
   if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet);
+  for (const Replay& replay : *replays)
+    if (Status s = start_with_sanitizer(replay.setup.target); !s) return fail(s.error());
   return supervise([&] { return replay_here(*replays, quiet); });
 }
 

@@ -136,7 +136,7 @@ void DiskRig::run(uint32_t number) {
   crash_move_ = end_move_ = {.op = number};
   position_ = 0;
   fail_ = 0;
-  fail_memory_ = false;
+  fail_memory_ = !setup_.fail_disk;
   failed_yet_ = false;
   open_states_.restart(open_);
   (void)open_states_.next();
@@ -152,7 +152,7 @@ bool DiskRig::run_again() {
       if (from_->failures >= setup_.failures) return false;
       if (fail_ != 0 && !failed_yet_) {
         // After the accesses to the disk come the allocations.
-        if (fail_memory_ || !traits_.fails_allocations) return false;
+        if (fail_memory_ || !setup_.fail_memory || !traits_.fails_allocations) return false;
         fail_memory_ = true;
         fail_ = 0;
       }

@@ -27,7 +27,9 @@ struct DiskSetup {
   uint32_t nesting = 0;          // the power goes in recovery, in recovery from that, so many times at most
   bool all_nested = false;       // also where recovery has changed nothing that it had read
   bool both_ways = false;        // recovery by the mount alone must bring the same back, where that is enough
-  uint32_t failures = 0;         // disk accesses that fail on a path, at most
+  uint32_t failures = 0;         // disk accesses and allocations that fail on a path, at most
+  bool fail_disk = true;         // of these, the accesses
+  bool fail_memory = true;       // and the allocations, where the target has them fail
   uint32_t faults = 0;           // findings of faults (target/target.h) that the target may have
   bool one_thread = false;       // the target cannot be used by more than one
   // Why what was found cannot be relied on, if so; asked after a search.

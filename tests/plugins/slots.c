@@ -125,8 +125,8 @@ static int slots_create(void *self, const char *path) {
 
 static void misuse_heap(struct fs *fs) {
   if (SLOTS_FAULT == USE_AFTER_FREE) {
-    unsigned char *volatile memory = malloc(64);
-    free(memory);
+    volatile unsigned char *memory = malloc(64);
+    free((void *)memory);
     fs->scratch[0] = memory[8];
   }
   if (SLOTS_FAULT == DOUBLE_FREE) {
@@ -135,9 +135,9 @@ static void misuse_heap(struct fs *fs) {
     free(again);
   }
   if (SLOTS_FAULT == OVERRUN) {
-    unsigned char *volatile memory = malloc(61);
+    volatile unsigned char *memory = malloc(61);
     memory[61] = 1;
-    free(memory);
+    free((void *)memory);
   }
   if (SLOTS_FAULT == HOG) {
     for (volatile char *memory = malloc(1 << 20); memory != NULL; memory = malloc(1 << 20)) memory[0] = 1;

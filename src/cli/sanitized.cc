@@ -1,0 +1,63 @@
+#include "cli/sanitized.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace sisyfs::cli {
+namespace {
+
+// Set in the process that was started with the runtime; also tells the supervisor where reports are.
+constexpr const char* kLog = "SISYFS_SANITIZER_LOG";
+
+// "libasan.so.8", as the library asks for it; empty if it does not.
+std::string runtime_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!content.starts_with("\177ELF")) return {};
+  const size_t at = content.find("libasan.so");
+  return at == std::string::npos ? std::string() : content.c_str() + at;
+}
+
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+Status start_with_sanitizer(const std::string& path) {
+  const std::string runtime = runtime_of(path);
+  if (runtime.empty() || std::getenv(kLog) != nullptr) return {};
+  void* library = dlopen(runtime.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) return {};  // this program itself was built with it
+  std::error_code ignored;
+  const std::string log = fmt::format("{}/sisyfs-asan-{}", std::filesystem::temp_directory_path(ignored).string(), getpid());
+  setenv(kLog, log.c_str(), 1);
+  setenv("LD_PRELOAD", runtime.c_str(), 1);
+  // The process ends with the first report; leaks are looked for by ourselves; our handlers come first.
+  const char* wanted = std::getenv("ASAN_OPTIONS");
+  setenv("ASAN_OPTIONS",
+         fmt::format("{}{}log_path={}:exitcode=86:detect_leaks=0:allow_user_segv_handler=1",
+                     wanted == nullptr ? "" : wanted, wanted == nullptr ? "" : ":", log)
+             .c_str(),
+         1);
+  std::vector<std::string> words = own_arguments();
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv("/proc/self/exe", argv.data());
+  return system_error(fmt::format("cannot start again with {}: {}", runtime, std::strerror(errno)));
+}
+
+}  // namespace sisyfs::cli

@@ -1,0 +1,14 @@
+// Plug-ins that were built with AddressSanitizer: its runtime must be in the process before everything else.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace sisyfs::cli {
+
+// Where `path` needs the runtime and this process does not have it: starts this program anew with it, and does
+// not return. Otherwise does nothing. An error says what is missing.
+Status start_with_sanitizer(const std::string& path);
+
+}  // namespace sisyfs::cli
