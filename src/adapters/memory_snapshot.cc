@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -20,15 +21,36 @@ size_t total_of(const std::vector<MemoryRange>& ranges) {
   return total;
 }
 
+// Which of the pieces of a page differ, as bits from the lowest: one pass over both pages in wide words,
+// where memcmp() would be called for each piece.
+uint32_t pieces_that_differ(const std::byte* page, const std::byte* other) {
+  if (std::memcmp(page, other, kPageSize) == 0) return 0;
+  using Wide [[gnu::vector_size(64), gnu::may_alias]] = uint64_t;
+  constexpr size_t kWidePerPiece = PluginMemory::kPiece / sizeof(Wide);
+  const auto* a = reinterpret_cast<const Wide*>(page);
+  const auto* b = reinterpret_cast<const Wide*>(other);
+  uint32_t differ = 0;
+  for (uint32_t bit = 1; bit < 1u << (kPageSize / PluginMemory::kPiece); bit <<= 1) {
+    Wide wide{};
+    for (size_t i = 0; i < kWidePerPiece; ++i) wide |= *a++ ^ *b++;
+    const uint64_t any = wide[0] | wide[1] | wide[2] | wide[3] | wide[4] | wide[5] | wide[6] | wide[7];
+    differ |= any != 0 ? bit : 0;
+  }
+  return differ;
+}
+
 }  // namespace
 
 struct PluginMemory::Keep final : PageLook {
   explicit Keep(PluginMemory& memory) : memory(memory) {}
   bool look(size_t page, std::byte* live) override {
     const size_t offset = page * kPageSize;
-    if (std::memcmp(live, memory.shadow_ + offset, kPageSize) == 0) return false;
-    memory.save_pieces(live, offset, kPageSize);
-    return true;
+    const uint32_t differ = pieces_that_differ(live, memory.shadow_ + offset);
+    for (uint32_t left = differ; left != 0; left &= left - 1) {
+      const size_t at = static_cast<size_t>(std::countr_zero(left)) * kPiece;
+      memory.save_piece(live + at, offset + at, kPiece);
+    }
+    return differ != 0;
   }
   PluginMemory& memory;
 };
@@ -36,10 +58,13 @@ struct PluginMemory::Keep final : PageLook {
 struct PluginMemory::Revert final : PageLook {
   explicit Revert(PluginMemory& memory) : memory(memory) {}
   bool look(size_t page, std::byte* live) override {
-    const size_t offset = page * kPageSize;
-    if (std::memcmp(live, memory.shadow_ + offset, kPageSize) == 0) return false;
-    memory.revert_pieces(live, offset, kPageSize);
-    return true;
+    const std::byte* const shadow = memory.shadow_ + page * kPageSize;
+    const uint32_t differ = pieces_that_differ(live, shadow);
+    for (uint32_t left = differ; left != 0; left &= left - 1) {
+      const size_t at = static_cast<size_t>(std::countr_zero(left)) * kPiece;
+      std::memcpy(live + at, shadow + at, kPiece);
+    }
+    return differ != 0;
   }
   PluginMemory& memory;
 };
@@ -47,7 +72,7 @@ struct PluginMemory::Revert final : PageLook {
 PluginMemory::PluginMemory(std::vector<MemoryRange> ranges)
     : map_(ranges),
       total_(std::max(total_of(ranges), kPageSize)),
-      current_(Geometry{.block_size = kPiece, .block_count = BlockCount(total_ / kPiece)}) {
+      cursor_(Geometry{.block_size = kPiece, .block_count = BlockCount(total_ / kPiece)}) {
   size_t offset = map_.pages() * kPageSize;
   for (const MemoryRange& range : ranges) {
     if (range.paged) continue;
@@ -94,15 +119,17 @@ Status PluginMemory::use(Tracker tracker) {
   return made ? Status() : Status(made.error());
 }
 
-// Compares pieces with the shadow. The last one may be cut short by the end of the range; the shadow holds
-// zeros there.
+void PluginMemory::save_piece(const std::byte* live, size_t offset, size_t size) {
+  std::memcpy(shadow_ + offset, live, size);
+  cursor_.change(offset / kPiece, make_block({shadow_ + offset, kPiece}));
+}
+
+// The last piece may be cut short by the end of the range; the shadow holds zeros there.
 void PluginMemory::save_pieces(const std::byte* live, size_t offset, size_t size) {
   for (size_t at = 0; at < size; at += kPiece) {
     const size_t length = std::min(kPiece, size - at);
-    std::byte* const shadow = shadow_ + offset + at;
-    if (std::memcmp(live + at, shadow, length) == 0) continue;
-    std::memcpy(shadow, live + at, length);
-    current_.write(BlockAddress((offset + at) / kPiece), {shadow, kPiece});
+    if (std::memcmp(live + at, shadow_ + offset + at, length) != 0)
+      save_piece(live + at, offset + at, length);
   }
 }
 
@@ -115,9 +142,10 @@ void PluginMemory::revert_pieces(std::byte* live, size_t offset, size_t size) {
 }
 
 void PluginMemory::save_all() {
+  if (tracker_ != nullptr) (void)save();
   Keep keep(*this);
   detail::make_compare_tracker(map_)->sweep(keep);
-  if (tracker_ != nullptr) (void)save();
+  (void)cursor_.commit();
 }
 
 MemoryImage PluginMemory::save() {
@@ -125,16 +153,18 @@ MemoryImage PluginMemory::save() {
   Keep keep(*this);
   tracker_->sweep(keep);
   tracker_->synced();
-  return MemoryImage(current_);
+  return cursor_.commit();
 }
 
-void PluginMemory::load(const MemoryImage& wanted) {
-  for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
-  Revert revert(*this);
-  tracker_->sweep(revert);
+void PluginMemory::load(const MemoryImage& wanted, Since since) {
+  if (since == Since::kMayHaveRun) {
+    for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
+    Revert revert(*this);
+    tracker_->sweep(revert);
+  }
   const size_t paged = map_.pages() * kPageSize;
-  current_.differences(wanted.image_, [&](BlockAddress address, const Block* block) {
-    const size_t offset = address.value * kPiece;
+  cursor_.move_to(wanted, [&](size_t piece, const Block* block) {
+    const size_t offset = piece * kPiece;
     if (block == nullptr)
       std::memset(shadow_ + offset, 0, kPiece);
     else
@@ -143,7 +173,6 @@ void PluginMemory::load(const MemoryImage& wanted) {
     tracker_->will_write(offset / kPageSize);
     std::memcpy(map_.address(offset / kPageSize) + offset % kPageSize, shadow_ + offset, kPiece);
   });
-  current_ = wanted.image_;
   for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
   tracker_->synced();
 }
@@ -165,7 +194,7 @@ TrackerChoice choose_tracker(PluginMemory& memory, const std::function<void()>& 
       const Clock::time_point began = Clock::now();
       work();
       (void)memory.save();
-      memory.load(start);
+      memory.load(start, PluginMemory::Since::kHasNotRun);
       if (round >= 0)
         times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - began).count());
     }

@@ -25,23 +25,12 @@
 #include <string>
 #include <vector>
 
+#include "adapters/memory_image.h"
 #include "adapters/memory_range.h"
 #include "adapters/page_tracker.h"
 #include "base/result.h"
-#include "disk/image.h"
 
 namespace sisyfs {
-
-class MemoryImage {
- public:
-  const Digest& digest() const { return image_.digest(); }
-  friend bool operator==(const MemoryImage&, const MemoryImage&) = default;
-
- private:
-  friend class PluginMemory;
-  explicit MemoryImage(Image image) : image_(std::move(image)) {}
-  Image image_;
-};
 
 class PluginMemory {
  public:
@@ -52,7 +41,10 @@ class PluginMemory {
   PluginMemory& operator=(const PluginMemory&) = delete;
 
   MemoryImage save();
-  void load(const MemoryImage& wanted);
+  // Whoever knows that the plug-in has not run since the last save() or load() saves the search for what it
+  // changed.
+  enum class Since { kMayHaveRun, kHasNotRun };
+  void load(const MemoryImage& wanted, Since since = Since::kMayHaveRun);
 
   // Changes the tracker. Images stay valid. After an error the old tracker is still in use.
   Status use(Tracker tracker);
@@ -68,6 +60,7 @@ class PluginMemory {
   explicit PluginMemory(std::vector<MemoryRange> ranges);
   Status start(Tracker tracker);
   void save_all();
+  void save_piece(const std::byte* live, size_t offset, size_t size);
   void save_pieces(const std::byte* live, size_t offset, size_t size);
   void revert_pieces(std::byte* live, size_t offset, size_t size);
 
@@ -80,7 +73,7 @@ class PluginMemory {
   std::vector<Unpaged> unpaged_;
   size_t total_;  // bytes, rounded up to pages
   std::byte* shadow_ = nullptr;
-  Image current_;  // what the shadow holds
+  ImageCursor cursor_;  // at the image that the shadow holds
   Tracker tracker_kind_ = Tracker::kCompare;
   std::unique_ptr<PageTracker> tracker_;
 };

@@ -89,9 +89,46 @@ class PageTracker {
 Result<std::unique_ptr<PageTracker>> make_tracker(Tracker tracker, const PageMap& map);
 
 namespace detail {
-// After so many sweeps without a change a page is watched again: what that many comparisons cost is about
-// what one fault and the call that arms it do.
-inline constexpr uint8_t kIdleSweeps = 40;
+// When to watch an open page again. A page that changes every few sweeps is cheaper to compare than to watch,
+// one that changed once is not. So a page is closed after as many sweeps without a change as its patience
+// says, and the patience grows when it is opened again soon after.
+class PageHeat {
+ public:
+  // `soon`: how many comparisons cost as much as to open and close a page.
+  PageHeat(size_t pages, uint32_t soon) : soon_(soon), pages_(pages) {}
+
+  bool is_open(size_t page) const { return pages_[page].open; }
+  void next_sweep() { ++sweep_; }
+  void opened(size_t page) {
+    Page& p = pages_[page];
+    if (sweep_ - p.closed < soon_)
+      p.patience = static_cast<uint8_t>(p.patience < kMost / 4 ? p.patience * 4 : kMost);
+    else
+      p.patience = static_cast<uint8_t>(p.patience < 2 * kLeast ? kLeast : p.patience / 2);
+    p.open = true;
+    p.idle = 0;
+  }
+  void closed(size_t page) {
+    pages_[page].open = false;
+    pages_[page].closed = sweep_;
+  }
+  // Once in a sweep for each open page. Whether to close it now.
+  bool cooled(size_t page, bool changed) {
+    Page& p = pages_[page];
+    p.idle = changed ? 0 : static_cast<uint8_t>(p.idle + 1);
+    return p.idle >= p.patience;
+  }
+
+ private:
+  static constexpr uint8_t kLeast = 1, kMost = 64;
+  struct Page {
+    uint32_t closed = 0;
+    uint8_t idle = 0, patience = kLeast;
+    bool open = false;
+  };
+  uint32_t soon_, sweep_ = 1u << 31;  // at the start nothing was closed for long
+  std::vector<Page> pages_;
+};
 
 std::unique_ptr<PageTracker> make_compare_tracker(const PageMap& map);
 Result<std::unique_ptr<PageTracker>> make_protect_tracker(const PageMap& map);

@@ -1,5 +1,5 @@
-// The tracker by mprotect. A page is watched (read-only) or open (writable); a fault opens it, and a page
-// that did not change for kIdleSweeps sweeps is watched again.
+// The tracker by mprotect. A page is closed (read-only) or open (writable); a fault opens it, and when it has
+// not changed for a while it is closed again.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -18,11 +18,11 @@ namespace {
 bool protect(std::byte* begin, size_t bytes, int protection) {
   return mprotect(begin, bytes, protection) == 0;
 }
-constexpr int kWatched = PROT_READ, kOpen = PROT_READ | PROT_WRITE;
+constexpr int kClosed = PROT_READ, kOpen = PROT_READ | PROT_WRITE;
 
 class ProtectTracker final : public PageTracker {
  public:
-  explicit ProtectTracker(const PageMap& map) : map_(map), idle_(map.pages()), open_(map.pages()) {
+  explicit ProtectTracker(const PageMap& map) : map_(map), heat_(map.pages(), kSoon) {
     // The handler of a fault must not allocate.
     open_pages_.reserve(map.pages());
   }
@@ -30,31 +30,27 @@ class ProtectTracker final : public PageTracker {
   Status start();
 
   void sweep(PageLook& looker) override {
+    heat_.next_sweep();
     for (size_t i = 0; i < open_pages_.size();) {
       const size_t page = open_pages_[i];
       std::byte* const memory = map_.address(page);
-      if (looker.look(page, memory)) {
-        idle_[page] = 0;
-      } else if (++idle_[page] >= detail::kIdleSweeps) {
-        idle_[page] = 0;
-        if (protect(memory, kPageSize, kWatched)) {
-          open_[page] = 0;
-          open_pages_[i] = open_pages_.back();
-          open_pages_.pop_back();
-          continue;
-        }
+      if (heat_.cooled(page, looker.look(page, memory)) && protect(memory, kPageSize, kClosed)) {
+        heat_.closed(page);
+        open_pages_[i] = open_pages_.back();
+        open_pages_.pop_back();
+      } else {
+        ++i;
       }
-      ++i;
     }
   }
 
   void will_write(size_t page) override {
-    if (open_[page] == 0) open(page);
+    if (!heat_.is_open(page)) open(page);
   }
 
   bool on_fault(void* address) {
     const size_t page = map_.page_of(address);
-    return page != PageMap::kNone && open_[page] == 0 && open(page);
+    return page != PageMap::kNone && !heat_.is_open(page) && open(page);
   }
 
  private:
@@ -69,19 +65,18 @@ class ProtectTracker final : public PageTracker {
     for (const PageSpan& span : map_.spans()) {
       if (!protect(span.begin, span.pages * kPageSize, kOpen)) return false;
       for (size_t page = span.first; page < span.first + span.pages; ++page)
-        if (open_[page] == 0) note_open(page);
+        if (!heat_.is_open(page)) note_open(page);
     }
     return true;
   }
   void note_open(size_t page) {
-    open_[page] = 1;
-    idle_[page] = 0;
+    heat_.opened(page);
     open_pages_.push_back(static_cast<uint32_t>(page));
   }
 
   const PageMap& map_;
-  std::vector<uint8_t> idle_;  // sweeps without a change, of each open page
-  std::vector<uint8_t> open_;
+  static constexpr uint32_t kSoon = 40;
+  detail::PageHeat heat_;
   std::vector<uint32_t> open_pages_;
 };
 
@@ -108,7 +103,7 @@ Status ProtectTracker::start() {
     if (trackers[slot].compare_exchange_strong(none, this)) break;
   if (slot == kMaxTrackers) return system_error("mprotect: too many memories are tracked");
   for (const PageSpan& span : map_.spans())
-    if (!protect(span.begin, span.pages * kPageSize, kWatched))
+    if (!protect(span.begin, span.pages * kPageSize, kClosed))
       return system_error(fmt::format("mprotect: {}", std::strerror(errno)));
   return {};
 }

@@ -33,12 +33,14 @@ struct ScanArguments {
   uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t kPageIsWritten = 1u << 1, kCheckWpAsync = 1u << 1;
+constexpr uint64_t kPageIsWritten = 1u << 1, kProtectMatching = 1u << 0, kCheckWpAsync = 1u << 1;
 
 class UserfaultTracker final : public PageTracker {
  public:
   explicit UserfaultTracker(const PageMap& map)
-      : map_(map), idle_(map.pages()), covered_(map.spans().size()) {}
+      : map_(map), heat_(map.pages(), kSoon), covered_(map.spans().size()) {
+    closing_.reserve(map.pages());
+  }
   ~UserfaultTracker() override {
     if (pagemap_ >= 0) close(pagemap_);
     if (userfault_ >= 0) close(userfault_);  // ends the protection too
@@ -49,6 +51,7 @@ class UserfaultTracker final : public PageTracker {
   Status start();
 
   void sweep(PageLook& looker) override {
+    heat_.next_sweep();
     for (size_t i = 0; i < covered_.size(); ++i) {
       const PageSpan& span = map_.spans()[i];
       for (size_t page = covered_[i]; page < span.pages_used(); ++page)
@@ -59,8 +62,9 @@ class UserfaultTracker final : public PageTracker {
       while (from < end) {
         const int count = scan(from, end);
         SISYFS_ASSERT(count >= 0, "a scan that worked at the start works later");
-        for (int i = 0; i < count; ++i) look_at(span, regions_[static_cast<size_t>(i)], looker);
+        for (size_t n = 0; n < static_cast<size_t>(count); ++n) look_at(span, regions_[n], looker);
       }
+      close_cooled();
     }
   }
 
@@ -85,13 +89,29 @@ class UserfaultTracker final : public PageTracker {
     for (uint64_t at = region.start; at < region.end; at += kPageSize) {
       auto* const memory = reinterpret_cast<std::byte*>(at);
       const size_t page = span.first + static_cast<size_t>(memory - span.begin) / kPageSize;
-      if (looker.look(page, memory)) {
-        idle_[page] = 0;
-      } else if (++idle_[page] >= detail::kIdleSweeps) {
-        idle_[page] = 0;
-        (void)watch(memory, 1);
-      }
+      if (!heat_.is_open(page)) heat_.opened(page);
+      if (!heat_.cooled(page, looker.look(page, memory))) continue;
+      heat_.closed(page);
+      closing_.push_back(memory);
     }
+  }
+
+  // One by one, or all pages between the first and the last at once: then those that keep changing are closed
+  // too, and are opened by the next write for less than a call costs.
+  void close_cooled() {
+    if (closing_.size() > kOneByOne) {
+      ScanArguments arguments{};
+      arguments.size = sizeof arguments;
+      arguments.flags = kCheckWpAsync | kProtectMatching;
+      arguments.start = reinterpret_cast<uint64_t>(closing_.front());
+      arguments.end = reinterpret_cast<uint64_t>(closing_.back()) + kPageSize;
+      arguments.category_mask = kPageIsWritten;
+      SISYFS_ASSERT(ioctl(pagemap_, kPagemapScan, &arguments) >= 0,
+                    "a scan that worked at the start works later");
+    } else {
+      for (std::byte* const memory : closing_) (void)watch(memory, 1);
+    }
+    closing_.clear();
   }
 
   // Protects all that is in use and was not covered before.
@@ -112,8 +132,11 @@ class UserfaultTracker final : public PageTracker {
   }
 
   const PageMap& map_;
-  std::vector<uint8_t> idle_;
-  std::vector<size_t> covered_;  // pages from the start of each span
+  static constexpr uint32_t kSoon = 12;
+  static constexpr size_t kOneByOne = 6;
+  detail::PageHeat heat_;
+  std::vector<std::byte*> closing_;  // pages of one span that a sweep has found to be idle, in order
+  std::vector<size_t> covered_;      // pages from the start of each span
   std::array<PageRegion, 256> regions_{};
   int userfault_ = -1, pagemap_ = -1;
 };

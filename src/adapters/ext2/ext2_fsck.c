@@ -9,6 +9,7 @@
  * flush. In between e2fsck itself writes through a cache of the kernel in no order that it promises.
  */
 #include <endian.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -30,7 +31,11 @@ static int run(const sisyfs_disk* disk, const struct repair_image* image, const 
   snprintf(library_time, sizeof library_time, "E2FSPROGS_FAKE_TIME=%llu", now);
   const char* const environment[] = {fsck_time,  library_time, "E2FSCK_CONFIG=/dev/null",
                                      "LC_ALL=C", "TZ=UTC0",    NULL};
-  const char* const arguments[] = {"e2fsck", how, REPAIR_IMAGE_PATH, NULL};
+  /* The same program, that starts in half the time. */
+  const char* arguments[] = {"e2fsck.static", how, REPAIR_IMAGE_PATH, NULL};
+  const int error = repair_tool_run(image, arguments, environment, kDeadlineMs, out);
+  if (error != -ENOENT) return error;
+  arguments[0] = "e2fsck";
   return repair_tool_run(image, arguments, environment, kDeadlineMs, out);
 }
 

@@ -43,6 +43,35 @@ static int read_layout(const sisyfs_disk* disk, struct layout* out) {
   return 0;
 }
 
+static const char* kind_of(unsigned mode) {
+  if (LINUX_S_ISDIR(mode)) return "directory";
+  return LINUX_S_ISLNK(mode) ? "symbolic link" : "data";
+}
+
+/* If an inode has the block, as far as the inode itself says so. */
+static int name_by_owner(const sisyfs_disk* disk, const struct layout* l, uint64_t table, uint32_t first,
+                         uint64_t number, char* text, uint32_t size) {
+  for (uint32_t i = 0; i < l->inodes_per_group; ++i) {
+    struct ext2_inode inode;
+    const int error =
+        read_bytes(disk, table * l->block_size + (uint64_t)i * l->inode_size, &inode, sizeof inode);
+    if (error) return error;
+    if (inode.i_links_count == 0) continue;
+    if (le32toh(inode.i_file_acl) == number) {
+      snprintf(text, size, "attributes of inode %u", first + i);
+      return 0;
+    }
+    if (LINUX_S_ISLNK(le16toh(inode.i_mode)) && inode.i_blocks == 0) continue;
+    for (int k = 0; k < EXT2_N_BLOCKS; ++k) {
+      if (le32toh(inode.i_block[k]) != number) continue;
+      const char* kind = k < EXT2_NDIR_BLOCKS ? kind_of(le16toh(inode.i_mode)) : "pointers";
+      snprintf(text, size, "%s of inode %u", kind, first + i);
+      return 0;
+    }
+  }
+  return -ENOENT;
+}
+
 /* Of `number`, in blocks of the file system. */
 static int name_of(const sisyfs_disk* disk, const struct layout* l, uint64_t number, char* text,
                    uint32_t size) {
@@ -52,15 +81,16 @@ static int name_of(const sisyfs_disk* disk, const struct layout* l, uint64_t num
     const int error = read_bytes(disk, at, &desc, sizeof desc);
     if (error) return error;
     const uint64_t table = le32toh(desc.bg_inode_table);
+    const uint32_t first = group * l->inodes_per_group + 1;
     if (number == le32toh(desc.bg_block_bitmap)) {
       snprintf(text, size, "block bitmap of group %u", group);
     } else if (number == le32toh(desc.bg_inode_bitmap)) {
       snprintf(text, size, "inode bitmap of group %u", group);
     } else if (number >= table && number < table + l->table_blocks) {
       const uint32_t each = l->block_size / l->inode_size;
-      const uint32_t from = group * l->inodes_per_group + (uint32_t)(number - table) * each + 1;
+      const uint32_t from = first + (uint32_t)(number - table) * each;
       snprintf(text, size, "inodes %u to %u", from, from + each - 1);
-    } else {
+    } else if (name_by_owner(disk, l, table, first, number, text, size) != 0) {
       continue;
     }
     return 0;

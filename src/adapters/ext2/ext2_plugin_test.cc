@@ -189,6 +189,27 @@ TEST_P(Ext2Plugin, TellsWhatIsWrongAndChangesNothingWhenItOnlyLooks) {
   EXPECT_THAT(run.fsck(false).left, IsEmpty());
 }
 
+TEST_P(Ext2Plugin, NamesBlocksByWhatHasThem) {
+  PlainDisk disk(1024, 256);
+  PluginRun run(*plugin_, &disk);
+  ASSERT_EQ(run.format(), 0);
+  ASSERT_EQ(run.mount(), 0);
+  ASSERT_EQ(run.apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
+  ASSERT_EQ(run.apply(Op::write(Path("/a"), 0, 14000)).error, 0);
+  ASSERT_EQ(run.unmount(), 0);
+  std::vector<std::string> names;
+  for (uint64_t block = 0; block < 256; ++block) {
+    char name[64];
+    if (plugin_->name_block(disk.callbacks(), block, name, sizeof name) != 0) continue;
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"boot block", "superblock", "group descriptors",
+                                     "block bitmap of group 0", "inode bitmap of group 0", "inodes 1 to 8",
+                                     "inodes 57 to 64", "directory of inode 2", "directory of inode 11",
+                                     "data of inode 12", "pointers of inode 12"}));
+}
+
 TEST_P(Ext2Plugin, GivesUpOnADiskThatHoldsNoFileSystem) {
   PlainDisk disk(1024, 256);
   PluginRun run(*plugin_, &disk);

@@ -78,3 +78,6 @@ int nt_stat(void* fs, const char* path, sisyfs_stat* out);
 
 /* ntfs_fsck.c */
 int nt_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report);
+
+/* ntfs_layout.c */
+int nt_name_block(const sisyfs_disk* disk, uint64_t block, char* text, uint32_t size);

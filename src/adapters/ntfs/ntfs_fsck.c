@@ -42,7 +42,20 @@ static int mend(const sisyfs_disk* disk, const struct repair_image* image, sisyf
   return repair_image_write_back(disk, image, 0, 1);
 }
 
+static int can_be_mounted(const sisyfs_disk* disk) {
+  struct ntfs_device* device = ntfs_device_alloc("disk", 0, &nt_device_operations, (void*)disk);
+  if (device == NULL) return 0;
+  ntfs_volume* volume = ntfs_device_mount(device, NTFS_MNT_RDONLY);
+  if (volume == NULL) {
+    ntfs_device_free(device);
+    return 0;
+  }
+  return ntfs_umount(volume, FALSE) == 0;
+}
+
 int nt_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report) {
+  nt_set_clock(disk->now);
+  if (can_be_mounted(disk)) return 0;
   struct repair_image image;
   int error = repair_image_open(disk, &image);
   if (error) return error;

@@ -50,6 +50,7 @@ const sisyfs_plugin* sisyfs_plugin_entry(void) {
       .readdir = nt_readdir,
       .stat = nt_stat,
       .fsck = nt_fsck,
+      .name_block = nt_name_block,
   };
   return &kPlugin;
 }
