@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define SISYFS_PLUGIN_MAJOR 1
-#define SISYFS_PLUGIN_MINOR 0
+#define SISYFS_PLUGIN_MINOR 1
 
 /* The disk. Addresses and counts are blocks. It lives until unmount() or the power cut. */
 typedef struct sisyfs_disk sisyfs_disk;
@@ -159,6 +159,9 @@ typedef struct sisyfs_plugin {
   /* What a block is, for reports: "inode 7". The disk is not mounted and may hold anything. 0 if `text` (of
    * `size` bytes) was filled in. */
   int (*name_block)(const sisyfs_disk *disk, uint64_t block, char *text, uint32_t size);
+
+  /* Since 1.1. As write, of a file that was opened with O_SYNC: what was written is durable when it returns. */
+  int64_t (*write_sync)(void *fs, const char *path, uint64_t offset, const void *bytes, uint32_t length);
 } sisyfs_plugin;
 
 #define SISYFS_PLUGIN_HEADER \

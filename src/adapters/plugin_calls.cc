@@ -42,6 +42,7 @@ OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
   add(t.fsync != nullptr, OpSet(OpKind::kFsync));
   add(t.fdatasync != nullptr, OpSet(OpKind::kFdatasync));
   add(t.sync != nullptr, OpSet(OpKind::kSync));
+  add(t.write_sync != nullptr, OpSet(OpKind::kWriteSync));
   add(t.setxattr != nullptr, OpSet(OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr));
   add(t.setxattr != nullptr && t.removexattr != nullptr, OpSet(OpKind::kRemovexattr));
   return ops;
@@ -72,6 +73,7 @@ OpResult PluginCalls::apply(void* fs, const Op& op) {
     case OpKind::kSymlink:
       return answer(table_.symlink(fs, other, path));
     case OpKind::kWrite:
+    case OpKind::kWriteSync:
       return write(fs, op, op.offset);
     case OpKind::kAppend: {
       sisyfs_stat stat{};
@@ -113,7 +115,8 @@ OpResult PluginCalls::apply(void* fs, const Op& op) {
 
 OpResult PluginCalls::write(void* fs, const Op& op, uint64_t offset) {
   fill_data(op, offset, std::span(buffer_).first(op.length));
-  const int64_t count = table_.write(fs, CPath(op.path), offset, buffer_.data(), op.length);
+  const auto write = op.kind == OpKind::kWriteSync ? table_.write_sync : table_.write;
+  const int64_t count = write(fs, CPath(op.path), offset, buffer_.data(), op.length);
   return count < 0 ? answer(count) : OpResult{0, static_cast<uint64_t>(count), {}};
 }
 

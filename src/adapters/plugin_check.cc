@@ -43,6 +43,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units"),
       OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file"),
       OptionSpec::flag("fsync", true, "also fsync, where the plug-in has it"),
+      OptionSpec::flag("sync_writes", true, "also writes with O_SYNC, where the plug-in has them"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::flag("links", true, "also hard and symbolic links, where the plug-in has them"),
       OptionSpec::flag("xattrs", false, "also extended attributes, where the plug-in has them"),

@@ -78,7 +78,7 @@ class PlainDisk {
       return 0;
     };
     disk_.erase = [](const sisyfs_disk*, uint64_t, uint64_t) { return 0; };
-    disk_.stable = [](const sisyfs_disk*) {};
+    disk_.stable = [](const sisyfs_disk*, int) {};
   }
   PlainDisk(const PlainDisk&) = delete;
   PlainDisk& operator=(const PlainDisk&) = delete;

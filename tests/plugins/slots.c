@@ -4,6 +4,7 @@
  * flushes, so that it is durable and atomic when it returns. SLOTS_FAULT, a number set when it is built, plants
  * one fault; each is what the name says.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,11 @@ enum fault {
   HOG,           /* unlink wants all memory that there is */
   SMASH,         /* a write behind the start of a file overwrites the checker's memory */
   NO_ENOMEM,     /* mount does not look whether malloc gave anything */
+  ASSERTION,     /* a write behind the start of a file fails an assertion */
+  OLD_MINOR,     /* no fault: of version 1.0, whose table was shorter */
+  NEW_MINOR,     /* no fault: of a later minor version, with a larger table */
+  WRONG_MAJOR,   /* of another major version */
+  NO_READ,       /* has write and no read */
 };
 #ifndef SLOTS_FAULT
 #define SLOTS_FAULT NONE
@@ -168,6 +174,7 @@ static void go_wrong(struct fs *fs) {
   volatile int forever = 1;
   if (SLOTS_FAULT == SEGFAULT) *(volatile int *)8 = 1;
   if (SLOTS_FAULT == ABORT) abort();
+  assert(SLOTS_FAULT != ASSERTION);
   if (SLOTS_FAULT == LOOP)
     while (forever) {
     }
@@ -229,7 +236,11 @@ static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
 }
 
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
-  static const sisyfs_plugin plugin = {SISYFS_PLUGIN_HEADER,
+  static const sisyfs_plugin plugin = {.size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
+                                               : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
+                                                                          : sizeof(sisyfs_plugin),
+                                       .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
+                                       .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
                                        .name = "slots",
                                        .summary = "one file in each block",
                                        .contract = SISYFS_ATOMIC,
@@ -242,9 +253,11 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
                                        .mount = slots_mount,
                                        .unmount = slots_unmount,
                                        .create = slots_create,
+                                       /* Not in the table of an older one, though it lies behind it. */
+                                       .write_sync = SLOTS_FAULT == OLD_MINOR ? slots_write : NULL,
                                        .unlink = slots_unlink,
                                        .write = slots_write,
-                                       .read = slots_read,
+                                       .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
                                        .readdir = slots_readdir,
                                        .stat = slots_stat};
   return &plugin;

@@ -1,0 +1,156 @@
+// Plug-ins as their authors meet them: verdicts, faults that the run survives, versions, what goes wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program.h"
+
+namespace sisyfs {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string library(const std::string& name) { return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'"; }
+
+Answer check(const std::string& name, const std::string& arguments) {
+  return run("check " + library(name) + " --progress off " + arguments);
+}
+
+TEST(PluginTest, ARightOneIsCleanToTheBound) {
+  const Answer a = check("slots", "--depth 6");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("every path of 6 steps was walked"));
+  EXPECT_THAT(a.text, HasSubstr("the power went in the middle of an op"));
+}
+
+// Each fault is told by its name, at the call that has it, and the run goes on to its report.
+TEST(PluginTest, FaultsAreFindings) {
+  struct Planted {
+    std::string fault, code, finding, story;
+  };
+  const std::vector<Planted> all = {
+      {"no_flush", "R3", "not-allowed", "lost durability"},
+      {"segfault", "T1", "target-died", "append /a 64: SIGSEGV on address 0x8"},
+      {"abort", "T1", "target-died", "append /a 64: abort()"},
+      {"assertion", "T1", "target-died", "assertion '"},
+      {"loop", "T2", "target-hung", "append /a 64: it does not return"},
+      {"disk_loop", "T2", "target-hung", "reads and writes the disk without end"},
+      {"recursion", "T1", "target-died", "its stack is used up"},
+      {"exit", "T1", "target-died", "it ends the process with exit code 0"},
+      {"leak", "T3", "memory-leak", "after unmount 100 bytes are still allocated"},
+      {"double_free", "T4", "heap-misuse", "memory that is not allocated, or not any more"},
+      {"overrun", "T4", "heap-misuse", "beyond the end of a block of memory"},
+      {"hog", "T5", "runaway-memory", "wants more than 67108864 bytes"},
+      {"beyond", "D1", "out-of-range", "writes block 4 of a disk of 4"},
+      {"smash", "T1", "target-died", "SIGSEGV"},
+  };
+  for (const Planted& planted : all) {
+    const Answer a = check("slots_" + planted.fault, "--depth 4 --set seconds=1");
+    EXPECT_EQ(a.code, 1) << planted.fault << '\n' << a.text;
+    EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
+    EXPECT_THAT(a.text, HasSubstr(planted.story)) << planted.fault;
+  }
+}
+
+TEST(PluginTest, TheRunGoesOnBehindAFault) {
+  const Answer a = check("slots_segfault", "--depth 5 --all");
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("every path of 5 steps was walked"));
+}
+
+TEST(PluginTest, AFindingIsReplayedInAFreshProcess) {
+  const Answer a = check("slots_segfault", "--depth 4");
+  const Answer again = run("replay '" + token_in(a.text) + "'");
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("still happens"));
+}
+
+// The sanitizer ends the process; the search begins again in another one and tells what it said.
+TEST(PluginTest, AReportOfASanitizerIsAFinding) {
+  if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))
+    GTEST_SKIP() << "this build has a sanitizer of its own";
+  const Answer a = check("slots_asan", "--depth 4");
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("FOUND target-died (T1"));
+  EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
+}
+
+TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {
+  const Answer wrong = check("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
+  EXPECT_EQ(wrong.code, 1) << wrong.text;
+  EXPECT_THAT(wrong.text, HasSubstr("allocation 1 fails"));
+  EXPECT_THAT(wrong.text, HasSubstr("mount: SIGSEGV on a null pointer"));
+  const Answer right = check("slots", "--depth 4 --set failures=1 --set fail=memory");
+  EXPECT_EQ(right.code, 0) << right.text;
+}
+
+TEST(PluginTest, WhoAsksTheClockIsNotDeterministic) {
+  const Answer a = check("slots_clock", "--depth 3");
+  EXPECT_EQ(a.code, 4) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("not deterministic"));
+  EXPECT_THAT(a.text, HasSubstr("call 1, 'format': write of block 0, byte"));
+  EXPECT_THAT(a.text, HasSubstr("it asks the clock"));
+  const Answer fixed = check("slots_clock", "--depth 3 --set clock=fixed");
+  EXPECT_EQ(fixed.code, 0) << fixed.text;
+}
+
+TEST(PluginTest, VersionsOfTheInterface) {
+  // What lies behind the table of an older one is not taken for a part of it.
+  const Answer older = check("slots_old_minor", "--depth 3");
+  EXPECT_EQ(older.code, 0) << older.text;
+  EXPECT_THAT(older.text, Not(HasSubstr("write_sync")));
+  const Answer newer = check("slots_new_minor", "--depth 3");
+  EXPECT_EQ(newer.code, 0) << newer.text;
+  const Answer other = check("slots_wrong_major", "--depth 3");
+  EXPECT_EQ(other.code, 2) << other.text;
+  EXPECT_THAT(other.text, HasSubstr("was built for version 2.1 of the plug-in interface and this program knows "
+                                    "version 1.1"));
+}
+
+TEST(PluginTest, WhatIsNoPluginIsRefused) {
+  const Answer none = run("check ./nowhere.so");
+  EXPECT_EQ(none.code, 2) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("there is no file ./nowhere.so"));
+  const Answer other = check("play", "");
+  EXPECT_EQ(other.code, 2) << other.text;
+  EXPECT_THAT(other.text, HasSubstr("it has no function sisyfs_plugin_entry"));
+  const Answer text = run("check " SISYFS_SOURCE_DIR "/README.md");
+  EXPECT_EQ(text.code, 2) << text.text;
+  const Answer unresolved = check("unresolved", "");
+  EXPECT_EQ(unresolved.code, 2) << unresolved.text;
+  const Answer half = check("slots_no_read", "");
+  EXPECT_EQ(half.code, 2) << half.text;
+  EXPECT_THAT(half.text, HasSubstr("the plug-in must have read"));
+}
+
+TEST(PluginTest, TheDiskIsWhatTheUserSays) {
+  const Answer a = check("slots", "--depth 3 --disk 8KiB --block 512");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("blocks=16"));
+  const Answer odd = check("slots", "--disk 1000 --block 512");
+  EXPECT_EQ(odd.code, 2) << odd.text;
+  EXPECT_THAT(odd.text, HasSubstr("is not a whole number of blocks"));
+}
+
+TEST(PluginTest, ASkeletonBuildsAndIsClean) {
+  const TemporaryDirectory where;
+  const std::string in = "cd '" + where.file("") + "' && ";
+  const Answer made = run_line(in + "'" SISYFS_PROGRAM "' new-plugin tinyfs");
+  EXPECT_EQ(made.code, 0) << made.text;
+  const Answer built = run_line(in + "make -C tinyfs");
+  ASSERT_EQ(built.code, 0) << built.text;
+  EXPECT_THAT(built.text, Not(HasSubstr("warning")));
+  const Answer checked = run_line(in + "'" SISYFS_PROGRAM "' check tinyfs/libtinyfs.so --progress off");
+  EXPECT_EQ(checked.code, 0) << checked.text;
+  const Answer again = run_line(in + "'" SISYFS_PROGRAM "' new-plugin tinyfs");
+  EXPECT_EQ(again.code, 2) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("is there already"));
+  EXPECT_EQ(run("new-plugin Bad-Name").code, 2);
+}
+
+}  // namespace
+}  // namespace sisyfs
