@@ -171,9 +171,14 @@ PluginNamespace::~PluginNamespace() {
     control_->on_fault = nullptr;
     control_->on_end = nullptr;
   }
+  const auto* const code = reinterpret_cast<const void*>(check_);
   if (library_ != nullptr) dlclose(library_);
   dlclose(arena_);
-  if (heap != nullptr) munmap(heap, bytes);
+  // Some libraries never go once they are there, libstdc++ among them, and keep the arena with them. They have
+  // destructors that run when the process ends, and then need the heap. (Not asked by dlmopen(): glibc 2.36 keeps its
+  // lock when it is asked for a namespace that has gone.)
+  const bool still_there = code != nullptr && base_of(code) != 0;
+  if (heap != nullptr && !still_there) munmap(heap, bytes);
 }
 
 void* PluginNamespace::symbol(const char* name) const {
