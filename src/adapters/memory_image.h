@@ -16,7 +16,7 @@
 //   const MemoryImage image = cursor.commit();
 //   cursor.move_to(other, [&](size_t piece, const Block* block) { copy it });
 //
-// One thread at a time, for all images of a cursor together.
+// Images may be copied and dropped on any thread. The cursor, and what it is asked to move to, belong to one.
 #pragma once
 
 #include <cstddef>

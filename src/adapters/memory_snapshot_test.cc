@@ -155,6 +155,41 @@ TEST_P(MemorySnapshotTest, SystemCallsThatWriteAreSeenOrFail) {
   }
 }
 
+TEST_P(MemorySnapshotTest, GoesOnInAChildOfThisProcess) {
+  const MemoryImage start = memory_->save();
+  play_.step(0, 1, 32);
+  const MemoryImage later = memory_->save();
+  const auto child = [&] {
+    play_.step(0, 2, 48);
+    memory_->load(later);
+    if (play_.steps() != 1) _exit(1);
+    for (int i = 0; i < 50; ++i) {
+      play_.step(4, static_cast<uint32_t>(i * 100), 9);
+      if (memory_->save() == later) _exit(2);
+      memory_->load(start);
+      if (play_.steps() != 0 || !(memory_->save() == start)) _exit(3);
+      memory_->load(later);
+    }
+    _exit(memory_->save() == later ? 0 : 4);
+  };
+  testing::GTEST_FLAG(death_test_style) = "fast";
+  EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+}
+
+TEST_P(MemorySnapshotTest, LongWalksWithoutALoadEndWhereTheyShould) {
+  const MemoryImage start = memory_->save();
+  for (uint32_t i = 0; i < 5000; ++i) {
+    play_.step(3 + i % 3, i * 17, i);
+    (void)memory_->save();
+  }
+  const MemoryImage end = memory_->save();
+  memory_->load(start);
+  EXPECT_EQ(play_.steps(), 0u);
+  memory_->load(end);
+  EXPECT_EQ(play_.steps(), 5000u);
+  EXPECT_EQ(memory_->save(), end);
+}
+
 TEST_P(MemorySnapshotTest, MemoryIsWritableAfterTheEnd) {
   memory_.reset();
   play_.step(4, 0, 1);

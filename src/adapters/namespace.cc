@@ -14,6 +14,8 @@
 #include <span>
 #include <utility>
 
+#include "adapters/needed_libraries.h"
+
 // What compiled code calls for a thread-local variable. Asked for a module, it makes its block where there is
 // none.
 struct TlsIndex {
@@ -40,6 +42,16 @@ Status check_is_library(const std::string& path) {
   const bool is_elf = in.gcount() == sizeof header && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
   if (!is_elf || header.e_type != ET_DYN)
     return bad_input(fmt::format("{}: not a shared library (build it with -shared -fPIC)", path));
+  return {};
+}
+
+// The runtime of these takes over the memory of the whole process, and ends it if it does not come first.
+Status check_has_no_runtime(const std::string& path) {
+  for (const std::string& name : needed_libraries(path))
+    for (const char* runtime : {"libasan.", "libtsan.", "libmsan.", "liblsan.", "libhwasan."})
+      if (name.starts_with(runtime))
+        return bad_input(
+            fmt::format("{}: built with a sanitizer ({}), which cannot be loaded beside others", path, name));
   return {};
 }
 
@@ -120,6 +132,7 @@ Result<std::string> bundled_library(const std::string& file_name) {
 
 Result<PluginNamespace> PluginNamespace::load(const std::string& path) {
   if (Status s = check_is_library(path); !s) return s.error();
+  if (Status s = check_has_no_runtime(path); !s) return s.error();
   const Result<std::string> arena = bundled_library("libsisyfs_arena.so");
   if (!arena) return arena.error();
 
@@ -171,9 +184,14 @@ PluginNamespace::~PluginNamespace() {
     control_->on_fault = nullptr;
     control_->on_end = nullptr;
   }
+  const auto* const code = reinterpret_cast<const void*>(check_);
   if (library_ != nullptr) dlclose(library_);
   dlclose(arena_);
-  if (heap != nullptr) munmap(heap, bytes);
+  // Some libraries never go once they are there, libstdc++ among them, and keep the arena with them. They
+  // have destructors that run when the process ends, and then need the heap. (Not asked by dlmopen():
+  // glibc 2.36 keeps its lock when it is asked for a namespace that has gone.)
+  const bool still_there = code != nullptr && base_of(code) != 0;
+  if (heap != nullptr && !still_there) munmap(heap, bytes);
 }
 
 void* PluginNamespace::symbol(const char* name) const {

@@ -41,7 +41,8 @@ class PluginNamespace {
   // Unloads it, which runs its destructors. Snapshots' trackers must be gone before.
   ~PluginNamespace();
 
-  // After a fault destructors can do harm: from now on it stays loaded to the end of the process.
+  // After a fault destructors can do harm: from now on it stays loaded to the end of the process, which
+  // should be by _exit(), since exit() runs them too.
   void abandon() { abandoned_ = true; }
 
   const std::string& path() const { return path_; }

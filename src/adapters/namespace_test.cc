@@ -9,12 +9,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/needed_libraries.h"
 #include "adapters/play_for_test.h"
 
 namespace sisyfs {
 namespace {
 
 using testing::AnyOf;
+using testing::Contains;
 using testing::HasSubstr;
 
 bool in_heap(const PluginNamespace& plugin, const void* memory) {
@@ -115,6 +117,18 @@ TEST(NamespaceTest, WhatCannotBeLoadedIsToldApart) {
   std::filesystem::remove(text);
   EXPECT_THAT(error_of(*bundled_library("libunresolved.so"), ErrorKind::kBadInput),
               HasSubstr("needs 'a_function_that_nobody_has'"));
+}
+
+TEST(NamespaceTest, LibrariesThatAPluginIsLinkedWithAreReadFromItsFile) {
+  EXPECT_THAT(needed_libraries(*bundled_library("libplay.so")), Contains("libc.so.6"));
+  EXPECT_TRUE(needed_libraries("/").empty());
+  EXPECT_TRUE(needed_libraries("/proc/self/cmdline").empty());
+}
+
+TEST(NamespaceTest, SanitizersAreRefusedBeforeTheyEndTheProcess) {
+  const Result<std::string> path = bundled_library("libsanitized.so");
+  if (!path) GTEST_SKIP() << "this compiler has no AddressSanitizer";
+  EXPECT_THAT(error_of(*path, ErrorKind::kBadInput), HasSubstr("sanitizer (libasan."));
 }
 
 TEST(NamespaceTest, SymbolsAreThePluginsOwn) {

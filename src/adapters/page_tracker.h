@@ -12,7 +12,7 @@
 //                EFAULT.
 //   userfaultfd  the kernel marks the pages that are written (WP_ASYNC, Linux 6.7) and lists them
 //   (PAGEMAP_SCAN).
-//                Sees system calls too. Is lost at fork(): the child has to make its own.
+//                Sees system calls too. A child of fork() starts it anew at its first sweep.
 #pragma once
 
 #include <cstdint>

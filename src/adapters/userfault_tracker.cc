@@ -41,16 +41,14 @@ class UserfaultTracker final : public PageTracker {
       : map_(map), heat_(map.pages(), kSoon), covered_(map.spans().size()) {
     closing_.reserve(map.pages());
   }
-  ~UserfaultTracker() override {
-    if (pagemap_ >= 0) close(pagemap_);
-    if (userfault_ >= 0) close(userfault_);  // ends the protection too
-  }
+  ~UserfaultTracker() override { stop(); }
   UserfaultTracker(const UserfaultTracker&) = delete;
   UserfaultTracker& operator=(const UserfaultTracker&) = delete;
 
   Status start();
 
   void sweep(PageLook& looker) override {
+    if (getpid() != process_) start_again(looker);
     heat_.next_sweep();
     for (size_t i = 0; i < covered_.size(); ++i) {
       const PageSpan& span = map_.spans()[i];
@@ -69,6 +67,24 @@ class UserfaultTracker final : public PageTracker {
   }
 
  private:
+  void stop() {
+    if (pagemap_ >= 0) close(pagemap_);
+    if (userfault_ >= 0) close(userfault_);  // ends the protection too
+    pagemap_ = userfault_ = -1;
+  }
+
+  // In a child of the process that started it nothing is tracked: any page may have changed.
+  void start_again(PageLook& looker) {
+    stop();
+    for (const PageSpan& span : map_.spans())
+      for (size_t page = 0; page < std::max(span.pages_used(), covered_[index_of(span)]); ++page)
+        looker.look(span.first + page, span.begin + page * kPageSize);
+    covered_.assign(covered_.size(), 0);
+    heat_ = detail::PageHeat(map_.pages(), kSoon);
+    SISYFS_ASSERT(start(), "what worked in the parent works in the child");
+  }
+  size_t index_of(const PageSpan& span) const { return static_cast<size_t>(&span - map_.spans().data()); }
+
   // Fills in regions_ and moves `from` on. The number of regions, or -1.
   int scan(uint64_t& from, uint64_t end) {
     ScanArguments arguments{};
@@ -139,12 +155,14 @@ class UserfaultTracker final : public PageTracker {
   std::vector<size_t> covered_;      // pages from the start of each span
   std::array<PageRegion, 256> regions_{};
   int userfault_ = -1, pagemap_ = -1;
+  pid_t process_ = 0;
 };
 
 Status UserfaultTracker::start() {
   const auto failed = [](const char* what) {
     return system_error(fmt::format("userfaultfd: {}: {}", what, std::strerror(errno)));
   };
+  process_ = getpid();
   userfault_ = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly));
   if (userfault_ < 0) return failed("not available");
   uffdio_api api{};
@@ -158,7 +176,7 @@ Status UserfaultTracker::start() {
     range.range = {reinterpret_cast<uint64_t>(span.begin), span.pages * kPageSize};
     range.mode = UFFDIO_REGISTER_MODE_WP;
     if (ioctl(userfault_, UFFDIO_REGISTER, &range) != 0) return failed("cannot register memory");
-    if (!cover(static_cast<size_t>(&span - map_.spans().data()))) return failed("cannot protect memory");
+    if (!cover(index_of(span))) return failed("cannot protect memory");
     uint64_t from = range.range.start;
     if (scan(from, from + kPageSize) < 0) return failed("the kernel lacks PAGEMAP_SCAN (Linux 6.7)");
   }

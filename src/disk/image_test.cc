@@ -59,6 +59,28 @@ TEST(ImageTest, EqualBlocksShareMemoryAndZeroBlocksTakeNone) {
   EXPECT_EQ(image.block(BlockAddress(9)), nullptr);
 }
 
+TEST(ImageTest, DifferencesLeadFromOneImageToTheOther) {
+  std::mt19937_64 random(3);
+  const Geometry geometry = shape(8, 1000);
+  Image from(geometry);
+  for (int i = 0; i < 300; ++i)
+    from.write(BlockAddress(random() % 1000), filled(8, static_cast<int>(random() % 3)));
+  Image to = from;
+  for (int i = 0; i < 20; ++i)
+    to.write(BlockAddress(random() % 1000), filled(8, static_cast<int>(random() % 3)));
+  for (const auto& [a, b] : {std::pair(from, to), std::pair(to, from), std::pair(Image(geometry), to)}) {
+    Image made = a;
+    uint64_t last = 0;
+    a.differences(b, [&, first = &a](BlockAddress address, const Block* block) {
+      EXPECT_FALSE(same_content(first->block(address), block));
+      EXPECT_TRUE(address.value > last || last == 0) << "in order";
+      last = address.value;
+      made.set(address, BlockRef::share(block));
+    });
+    EXPECT_EQ(made.bytes(), b.bytes());
+  }
+}
+
 TEST(ImageTest, WhatWasMovedFromIsAnEmptyDisk) {
   Image a(shape(4, 16));
   a.write(BlockAddress(1), filled(4, 5));

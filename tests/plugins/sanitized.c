@@ -1,0 +1,2 @@
+/* Built with AddressSanitizer. */
+int anything(int* number) { return *number; }
