@@ -14,7 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string library(const std::string& name) { return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'"; }
+std::string library(const std::string& name) {
+  return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'";
+}
 
 Answer check(const std::string& name, const std::string& arguments) {
   return run("check " + library(name) + " --progress off " + arguments);
@@ -80,7 +82,8 @@ TEST(PluginTest, AReportOfASanitizerIsAFinding) {
 }
 
 TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {
-  const Answer wrong = check("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
+  const Answer wrong =
+      check("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
   EXPECT_EQ(wrong.code, 1) << wrong.text;
   EXPECT_THAT(wrong.text, HasSubstr("allocation 1 fails"));
   EXPECT_THAT(wrong.text, HasSubstr("mount: SIGSEGV on a null pointer"));
@@ -107,8 +110,9 @@ TEST(PluginTest, VersionsOfTheInterface) {
   EXPECT_EQ(newer.code, 0) << newer.text;
   const Answer other = check("slots_wrong_major", "--depth 3");
   EXPECT_EQ(other.code, 2) << other.text;
-  EXPECT_THAT(other.text, HasSubstr("was built for version 2.1 of the plug-in interface and this program knows "
-                                    "version 1.1"));
+  EXPECT_THAT(other.text,
+              HasSubstr("was built for version 2.1 of the plug-in interface and this program knows "
+                        "version 1.1"));
 }
 
 TEST(PluginTest, WhatIsNoPluginIsRefused) {

@@ -38,7 +38,8 @@ Run run(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims, con
     return result.error == 0;
   };
   Tree tree;
-  bool good = note("format", OpResult::of(target->format(disk))) && note("mount", OpResult::of(target->mount(disk)));
+  bool good =
+      note("format", OpResult::of(target->format(disk))) && note("mount", OpResult::of(target->mount(disk)));
   if (good) {
     Walk walk = target->walk();
     good = walk.error == 0;
@@ -69,9 +70,9 @@ std::string difference(const Event& a, const Event& b, size_t block_size) {
     if (x == nullptr || y == nullptr || x == y) continue;
     const auto [at, other] = std::mismatch(x->bytes().begin(), x->bytes().end(), y->bytes().begin());
     if (at == x->bytes().end()) continue;
-    return fmt::format("write of block {}, byte {} of its {}: {:02x} and {:02x}", (a.first + BlockCount(i)).value,
-                       at - x->bytes().begin(), block_size, static_cast<unsigned>(*at),
-                       static_cast<unsigned>(*other));
+    return fmt::format("write of block {}, byte {} of its {}: {:02x} and {:02x}",
+                       (a.first + BlockCount(i)).value, at - x->bytes().begin(), block_size,
+                       static_cast<unsigned>(*at), static_cast<unsigned>(*other));
   }
   return "the blocks";
 }
@@ -98,15 +99,16 @@ std::string parting(const Run& a, const Run& b, size_t block_size) {
       if (!same(*x[e], *y[e])) return fmt::format("{}: {}", call, difference(*x[e], *y[e], block_size));
     if (one.events != two.events) return fmt::format("{}: another number of writes", call);
     if (!(one.result == two.result))
-      return fmt::format("{}: answers {} and {}", call, errno_text(one.result.error), errno_text(two.result.error));
+      return fmt::format("{}: answers {} and {}", call, errno_text(one.result.error),
+                         errno_text(two.result.error));
   }
   return a.calls.size() == b.calls.size() ? "" : "another number of calls";
 }
 
 }  // namespace
 
-Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims, const Bounds& bounds,
-                         bool fixed_clock) {
+Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims,
+                         const Bounds& bounds, bool fixed_clock) {
   const Run first = run(host, claims, bounds);
   PluginNamespace* space = host->code().namespace_of();
   uint64_t asked = 0;
@@ -125,17 +127,19 @@ Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginCl
     control.fresh_byte = fresh;
     const std::string where = parting(first, second, host->geometry().block_size);
     if (where.empty()) return {};
-    return system_error(fmt::format(
-        "the plug-in is not deterministic: the same calls, made twice, part at {}{}", where,
-        asked != 0 && !fixed_clock
-            ? "; it asks the clock: take sisyfs_disk.now instead, or have it stand still with --set clock=fixed"
-            : "; it must not depend on random numbers, uninitialized memory or addresses"));
+    return system_error(
+        fmt::format("the plug-in is not deterministic: the same calls, made twice, part at {}{}", where,
+                    asked != 0 && !fixed_clock
+                        ? "; it asks the clock: take sisyfs_disk.now instead, or have it stand still with "
+                          "--set clock=fixed"
+                        : "; it must not depend on random numbers, uninitialized memory or addresses"));
   }
   // Outside of a namespace time has to pass by itself.
   usleep(1'100'000);
   const std::string where = parting(first, run(host, claims, bounds), host->geometry().block_size);
   if (where.empty()) return {};
-  return system_error(fmt::format("the plug-in is not deterministic: the same calls, made twice, part at {}", where));
+  return system_error(
+      fmt::format("the plug-in is not deterministic: the same calls, made twice, part at {}", where));
 }
 
 }  // namespace sisyfs

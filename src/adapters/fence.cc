@@ -81,8 +81,8 @@ std::string place_text(const void* place) {
   if (info.dli_sname != nullptr)
     return fmt::format(" at {}+{:#x} in {}", info.dli_sname,
                        static_cast<const char*>(place) - static_cast<const char*>(info.dli_saddr), name);
-  return fmt::format(" at {:#x} in {}", static_cast<const char*>(place) - static_cast<const char*>(info.dli_fbase),
-                     name);
+  return fmt::format(" at {:#x} in {}",
+                     static_cast<const char*>(place) - static_cast<const char*>(info.dli_fbase), name);
 }
 
 }  // namespace
@@ -116,7 +116,8 @@ struct FenceSignals {
     fence->address_ = signal == SIGSEGV || signal == SIGBUS ? info->si_addr : nullptr;
     fence->place_ = place_of(context);
     // What is touched just around the end of the stack was meant to be on it.
-    const intptr_t beyond = reinterpret_cast<intptr_t>(info->si_addr) - reinterpret_cast<intptr_t>(stack_of(context));
+    const intptr_t beyond =
+        reinterpret_cast<intptr_t>(info->si_addr) - reinterpret_cast<intptr_t>(stack_of(context));
     if (signal == SIGSEGV && beyond > -65536 && beyond < 4096) fence->said_ = "SIGSEGV: its stack is used up";
     fence->jump(kDied);
   }

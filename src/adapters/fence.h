@@ -15,7 +15,7 @@
 //   }                            // if time was up meanwhile, the jump happens here
 //
 // The fence sees signals of the thread that runs inside. Wild writes into our own memory it cannot see; for
-// those the whole search runs in a process of its own (supervisor.h).
+// those the whole search runs in a process of its own (cli/supervisor.h).
 #pragma once
 
 #include <csetjmp>
@@ -34,7 +34,7 @@ struct FenceLimits {
 };
 
 // What the process that watches us can read when we are dead, and what it tells us from earlier lives
-// (supervisor.h).
+// (cli/supervisor.h).
 struct BlackBox {
   static constexpr uint32_t kMostDeaths = 64;
   uint64_t call = 0;    // the last one into foreign code, as announced
@@ -120,7 +120,7 @@ class Fence {
   volatile uint32_t fault_ = 0;
   uint64_t accesses_ = 0;
   int signal_ = 0;
-  void* address_ = nullptr;  // that was touched
+  void* address_ = nullptr;      // that was touched
   const void* place_ = nullptr;  // in the code
   const char* said_ = nullptr;
   char words_[200] = {};

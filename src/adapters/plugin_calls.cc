@@ -168,7 +168,8 @@ Walk PluginCalls::walk(void* fs) {
   out.error = walk_directory(fs, kRootNode, out);
   if (out.error != 0) return out;
   for (const Known& file : known_)
-    if (file.links != 0 && file.links != out.tree.node(file.node).links) out.tree.set_links(file.node, file.links);
+    if (file.links != 0 && file.links != out.tree.node(file.node).links)
+      out.tree.set_links(file.node, file.links);
   return out;
 }
 
@@ -179,7 +180,8 @@ int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {
   while (lists_.size() <= level) lists_.push_back({&fence_, {}, 0});
   lists_[level].count = 0;
   const CPath path(here);
-  if (const int error = guarded([&] { return table_.readdir(fs, path, add_name, &lists_[level]); })) return error;
+  if (const int error = guarded([&] { return table_.readdir(fs, path, add_name, &lists_[level]); }))
+    return error;
   for (size_t i = 0; i < lists_[level].count; ++i) {
     const std::string& name = lists_[level].names[i];
     const bool good = !name.empty() && name.find('/') == std::string::npos && Path::holds(name);
@@ -198,7 +200,8 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
   if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK) return EBADMSG;
   if (stat.id != 0 && stat.type != SISYFS_DIRECTORY) {
-    const auto met = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
+    const auto met =
+        std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
     if (met != known_.end()) return out.tree.add_name(met->node, directory, name), 0;
   }
   const FileType type = stat.type == SISYFS_FILE        ? FileType::kFile
@@ -213,7 +216,8 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
     error = walk_file(fs, node, stat.size, out);
   else
     error = walk_symlink(fs, node, out);
-  if (error == 0 && table_.listxattr != nullptr && type != FileType::kSymlink) error = walk_xattrs(fs, node, out);
+  if (error == 0 && table_.listxattr != nullptr && type != FileType::kSymlink)
+    error = walk_xattrs(fs, node, out);
   return error;
 }
 
@@ -224,8 +228,7 @@ int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
   for (uint64_t at = 0; at < size;) {
     const auto length = static_cast<uint32_t>(std::min<uint64_t>(size - at, kLargestValue));
     int64_t count = 0;
-    if (const int error =
-            guarded([&] { return count = table_.read(fs, path, at, buffer_.data(), length); }))
+    if (const int error = guarded([&] { return count = table_.read(fs, path, at, buffer_.data(), length); }))
       return error;
     if (count != length) return EIO;  // it is shorter than stat says
     out.tree.write(node, at, std::span(buffer_).first(length));

@@ -29,8 +29,10 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
     return static_cast<int64_t>(value != 0 ? value : fallback);
   };
   std::vector<OptionSpec> specs = {
-      OptionSpec::integer("block", 1, 65536, or_else(t.block_size, kBlockSize), "bytes of a block of the disk"),
-      OptionSpec::integer("blocks", 1, int64_t{1} << 32, or_else(t.block_count, kBlocks), "blocks of the disk"),
+      OptionSpec::integer("block", 1, 65536, or_else(t.block_size, kBlockSize),
+                          "bytes of a block of the disk"),
+      OptionSpec::integer("blocks", 1, int64_t{1} << 32, or_else(t.block_count, kBlocks),
+                          "blocks of the disk"),
       OptionSpec::integer("erase_blocks", 0, 65536, t.erase_blocks,
                           "blocks of an erase unit of raw flash; 0: a disk"),
       OptionSpec::integer("unit", 1, 65536, or_else(t.write_unit, or_else(t.block_size, kBlockSize)),
@@ -53,17 +55,20 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
   };
   for (OptionSpec& spec : cut_specs()) {
     if (spec.name == "crash") set_fallback(spec, "lazy");
-    if (spec.name == "device") set_fallback(spec, "disk");
     specs.push_back(std::move(spec));
   }
   specs.push_back(both_ways_spec());
-  specs.push_back(OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
-  specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
-                                     "what fails with failures=N: disk accesses, allocations, or any of them"));
-  specs.push_back(OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
-                                     "whether what it writes may depend on the time of day, which stands still in a "
-                                     "search: moved looks that it does not"));
-  specs.push_back(OptionSpec::integer("memory", 1, 4096, 64, "mebibytes of memory that the plug-in may have"));
+  specs.push_back(
+      OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
+  specs.push_back(
+      OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
+                         "what fails with failures=N: disk accesses, allocations, or any of them"));
+  specs.push_back(
+      OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
+                         "whether what it writes may depend on the time of day, which stands still in a "
+                         "search: moved looks that it does not"));
+  specs.push_back(
+      OptionSpec::integer("memory", 1, 4096, 64, "mebibytes of memory that the plug-in may have"));
   specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "that one call may take"));
   return specs;
 }
@@ -91,8 +96,8 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
   if (const std::string_view name = options.choice_text("contract"); name != "claimed")
     claims.contract = *parse_contract(name);
   if (code->table().write_unit != 0 && claims.unit % code->table().write_unit != 0)
-    return bad_input(fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit,
-                                 code->table().write_unit));
+    return bad_input(
+        fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit, code->table().write_unit));
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);

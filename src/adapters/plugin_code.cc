@@ -55,8 +55,9 @@ void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
   std::array<char, 400> text{};
   switch (end->kind) {
     case SISYFS_END_ASSERT:
-      std::snprintf(text.data(), text.size(), "assertion '%s' failed in %s (%s:%u)", end->text == nullptr ? "?" : end->text,
-                    end->function == nullptr ? "?" : end->function, end->file == nullptr ? "?" : end->file, end->line);
+      std::snprintf(text.data(), text.size(), "assertion '%s' failed in %s (%s:%u)",
+                    end->text == nullptr ? "?" : end->text, end->function == nullptr ? "?" : end->function,
+                    end->file == nullptr ? "?" : end->file, end->line);
       break;
     case SISYFS_END_EXIT:
       std::snprintf(text.data(), text.size(), "it ends the process with exit code %d", end->status);
@@ -169,35 +170,39 @@ Status PluginCode::load(bool pages) {
     symbol = dlsym(*library, "sisyfs_plugin_entry");
   }
   if (symbol == nullptr)
-    return bad_input(fmt::format(
-        "{} is no plug-in: it has no function sisyfs_plugin_entry (see sisyfs/plugin.h, or 'sisyfs new-plugin')",
-        path_));
+    return bad_input(
+        fmt::format("{} is no plug-in: it has no function sisyfs_plugin_entry (see sisyfs/plugin.h, or "
+                    "'sisyfs new-plugin')",
+                    path_));
   const auto entry = reinterpret_cast<decltype(&sisyfs_plugin_entry)>(symbol);
   const sisyfs_plugin* table = nullptr;
   fence_.announce(2);
   if (!fence_.run([&] { table = entry(); }))
     return bad_input(fmt::format("{}: sisyfs_plugin_entry died: {}", path_, fence_.text()));
-  if (table == nullptr) return bad_input(fmt::format("{}: sisyfs_plugin_entry returns a null pointer", path_));
+  if (table == nullptr)
+    return bad_input(fmt::format("{}: sisyfs_plugin_entry returns a null pointer", path_));
   return take_table(table);
 }
 
 Status PluginCode::take_table(const sisyfs_plugin* table) {
   if (table->major != SISYFS_PLUGIN_MAJOR)
-    return bad_input(
-        fmt::format("{} was built for version {}.{} of the plug-in interface and this program knows version {}.{}: "
-                    "build it again with the sisyfs/plugin.h of this program",
-                    path_, table->major, table->minor, SISYFS_PLUGIN_MAJOR, SISYFS_PLUGIN_MINOR));
+    return bad_input(fmt::format(
+        "{} was built for version {}.{} of the plug-in interface and this program knows version {}.{}: "
+        "build it again with the sisyfs/plugin.h of this program",
+        path_, table->major, table->minor, SISYFS_PLUGIN_MAJOR, SISYFS_PLUGIN_MINOR));
   if (table->size < kSmallestTable)
-    return bad_input(fmt::format("{}: its table has {} bytes, which is too small: begin it with "
-                                 "SISYFS_PLUGIN_HEADER",
-                                 path_, table->size));
+    return bad_input(
+        fmt::format("{}: its table has {} bytes, which is too small: begin it with "
+                    "SISYFS_PLUGIN_HEADER",
+                    path_, table->size));
   std::memcpy(&table_, table, std::min<size_t>(table->size, sizeof table_));
   if (const std::string names = missing(table_); !names.empty())
     return bad_input(fmt::format("{}: the plug-in must have {}", path_, names));
   if (!is_name(table_.name))
     return bad_input(fmt::format("{}: the plug-in's name is of letters, digits, '-' and '_'", path_));
   if (table_.contract > SISYFS_STRUCTURE || (table_.promises & ~kPromises) != 0)
-    return bad_input(fmt::format("{}: the plug-in has a contract or a promise that this program does not know", path_));
+    return bad_input(
+        fmt::format("{}: the plug-in has a contract or a promise that this program does not know", path_));
   return {};
 }
 

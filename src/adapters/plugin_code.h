@@ -4,9 +4,9 @@
 //   if (!code) return code.error();           // not there, no library, no plug-in, another version, ...
 //   (*code)->table().create(fs, "/a");        // what it does not have is null
 //
-// It is loaded into a namespace of its own (namespace.h), where its memory can be saved page by page. Code that
-// cannot live there, because it was built with a sanitizer or has thread-local variables, is loaded like any
-// other library; namespace_of() is null then, and why_not_pages() says why.
+// It is loaded into a namespace of its own (namespace.h), where its memory can be saved page by page. Code
+// that cannot live there, because it was built with a sanitizer or has thread-local variables, is loaded like
+// any other library; namespace_of() is null then, and why_not_pages() says why.
 //
 // A plug-in of an older minor version has a shorter table; what it lacks is null here. One of a newer minor
 // version is used as far as this program knows it.
@@ -26,8 +26,8 @@ namespace sisyfs {
 
 class PluginCode {
  public:
-  // The path as dlopen takes it: with a slash, or looked for where libraries lie. Without `pages` it is loaded
-  // like any other library.
+  // The path as dlopen takes it: with a slash, or looked for where libraries lie. Without `pages` it is
+  // loaded like any other library.
   static Result<std::shared_ptr<PluginCode>> open(const std::string& path, bool pages = true);
   PluginCode(const PluginCode&) = delete;
   PluginCode& operator=(const PluginCode&) = delete;

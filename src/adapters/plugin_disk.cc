@@ -66,7 +66,8 @@ void PluginDisk::replay(const DiskTape& tape) {
 }
 
 bool PluginDisk::stop_replay(uint32_t* differs) {
-  if (differs_ == 0 && (replayed_.changes != replaying_->changes || replayed_.accesses != replaying_->accesses))
+  if (differs_ == 0 &&
+      (replayed_.changes != replaying_->changes || replayed_.accesses != replaying_->accesses))
     differs_ = replayed_.accesses;
   *differs = differs_;
   replaying_ = nullptr;

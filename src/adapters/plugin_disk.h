@@ -73,8 +73,8 @@ class PluginDisk {
   std::vector<std::byte> buffer_;
   DiskTape* recording_ = nullptr;
   const DiskTape* replaying_ = nullptr;
-  size_t at_ = 0;       // of the tape's answers
-  DiskTape replayed_;   // what happened in the replay
+  size_t at_ = 0;      // of the tape's answers
+  DiskTape replayed_;  // what happened in the replay
   uint32_t differs_ = 0;
   const sisyfs_disk* face_ = nullptr;  // on a page of its own, which nobody can write to
 };

@@ -119,8 +119,8 @@ class PluginTarget : public Target {
     if (table_.fsck == nullptr) return;
     enter(&disk);
     reporting_ = report;
-    report->error =
-        call("fsck", [&] { return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this); });
+    report->error = call(
+        "fsck", [&] { return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this); });
     fresh_ = false;
   }
 
@@ -182,8 +182,8 @@ class PluginTarget : public Target {
     host_->disk().attach(disk);
   }
 
-  // Forgets everything. Where its pages cannot be put back the plug-in is asked to free what it has, and has no
-  // disk to write to.
+  // Forgets everything. Where its pages cannot be put back the plug-in is asked to free what it has, and has
+  // no disk to write to.
   void leave() {
     if (host_->guest() == this) {
       host_->disk().attach(nullptr);
@@ -271,8 +271,9 @@ class PluginTarget : public Target {
       if (block.caller == nullptr) continue;
       where = ", the last of them allocated by " + PluginNamespace::place_of(block.caller);
     }
-    set_fault(kLeaked, fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
-                                   kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));
+    set_fault(kLeaked,
+              fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
+                          kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));
   }
 
   // With no pages all that happens at the disk is noted.

@@ -3,11 +3,11 @@
 //   Result<std::shared_ptr<PluginHost>> host = PluginHost::open("./libmyfs.so", {});
 //   setup.make_target = [host = *host] { return make_plugin_target(host); };
 //
-// The code is loaded once, and it is no object: its memory has one place. So there is one PluginHost for it, and
-// any number of targets take turns in there, on one thread.
+// The code is loaded once, and it is no object: its memory has one place. So there is one PluginHost for it,
+// and any number of targets take turns in there, on one thread.
 //
-// What a target remembers is what the plug-in has in its memory. How that is saved and brought back depends on
-// the code; docs/design/plugins.md has the reasons and the costs.
+// What a target remembers is what the plug-in has in its memory. How that is saved and brought back depends
+// on the code; docs/design/plugins.md has the reasons and the costs.
 //
 //   pages   the heap, data and bss of the code are copied, as far as they changed
 //   replay  what was called since mount is called again, with the same answers of the disk

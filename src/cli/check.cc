@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "adapters/plugin_check.h"
-#include "adapters/supervisor.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
+#include "cli/supervisor.h"
 
 namespace sisyfs::cli {
 
@@ -81,7 +81,8 @@ int run_check(CheckFlags& flags) {
     const Result<uint64_t> block = parse_count("--block", flags.block.empty() ? "512" : flags.block);
     if (!block) return fail(block.error());
     if (*bytes % *block != 0)
-      return fail(bad_input(fmt::format("--disk {} is not a whole number of blocks of {} bytes", flags.disk, *block)));
+      return fail(bad_input(
+          fmt::format("--disk {} is not a whole number of blocks of {} bytes", flags.disk, *block)));
     flags.settings.push_back(fmt::format("blocks={}", *bytes / *block));
   }
   if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
@@ -95,7 +96,8 @@ int run_check(CheckFlags& flags) {
 void add_check(CLI::App& app, int& exit) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* sub = app.add_subcommand("check", "Search a target for broken promises");
-  sub->add_option("target", flags->target, "what to check: one of 'sisyfs targets', or the path of a plug-in")->required();
+  sub->add_option("target", flags->target, "what to check: one of 'sisyfs targets', or the path of a plug-in")
+      ->required();
   sub->add_option("--set", flags->settings, "an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--tasks", flags->tasks, "tasks that run at once (the same as --set tasks=N)");

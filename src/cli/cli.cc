@@ -12,8 +12,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "judge/catalogue.h"
 #include "adapters/plugin_check.h"
+#include "judge/catalogue.h"
 #include "models/targets.h"
 
 namespace sisyfs::cli {

@@ -30,7 +30,8 @@ bool is_name(const std::string& name) {
 
 int make_plugin(const std::string& name) {
   if (!is_name(name))
-    return fail(bad_input(fmt::format("'{}' is no name for a plug-in: take small letters, digits and '_'", name)));
+    return fail(
+        bad_input(fmt::format("'{}' is no name for a plug-in: take small letters, digits and '_'", name)));
   std::error_code error;
   if (std::filesystem::exists(name, error))
     return fail(bad_input(fmt::format("{} is there already: take another name, or remove it", name)));
@@ -40,9 +41,10 @@ int make_plugin(const std::string& name) {
                                    std::pair(name + "/Makefile", renamed(kSkeletonMakefile, name)),
                                    std::pair(name + "/include/sisyfs/plugin.h", std::string(kPluginHeader))})
     if (Status s = write_file(path, text); !s) return fail(s.error());
-  fmt::print("{0}/{0}.c is a plug-in to be filled in. To build and check it:\n\n"
-             "    make -C {0} && ./sisyfs check {0}/lib{0}.so\n",
-             name);
+  fmt::print(
+      "{0}/{0}.c is a plug-in to be filled in. To build and check it:\n\n"
+      "    make -C {0} && ./sisyfs check {0}/lib{0}.so\n",
+      name);
   return kClean;
 }
 

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "adapters/plugin_check.h"
-#include "adapters/supervisor.h"
 #include "cli/cli.h"
 #include "cli/sanitized.h"
+#include "cli/supervisor.h"
 #include "report/finding_json.h"
 
 namespace sisyfs::cli {

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "report/finding_json.h"
+#include "report/token.h"
 
 namespace sisyfs::cli {
 
@@ -22,7 +23,10 @@ Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOption
       return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
     if ((story->findings >> found.kind & 1) == 0)
       return system_error(
-          "a finding did not happen again when it was replayed: the target is not deterministic");
+          fmt::format("{} was found and did not happen again when it was replayed, so the target is not "
+                      "deterministic: {}",
+                      info(static_cast<FindingKind>(found.kind)).name,
+                      make_token({static_cast<FindingKind>(found.kind), named.setup, found.trace})));
     findings &= ~(uint32_t{1} << found.kind);
     told.push_back(
         {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});

@@ -42,7 +42,8 @@ Status start_with_sanitizer(const std::string& path) {
   void* library = dlopen(runtime.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library != nullptr) return {};  // this program itself was built with it
   std::error_code ignored;
-  const std::string log = fmt::format("{}/sisyfs-asan-{}", std::filesystem::temp_directory_path(ignored).string(), getpid());
+  const std::string log =
+      fmt::format("{}/sisyfs-asan-{}", std::filesystem::temp_directory_path(ignored).string(), getpid());
   setenv(kLog, log.c_str(), 1);
   setenv("LD_PRELOAD", runtime.c_str(), 1);
   // The process ends with the first report; leaks are looked for by ourselves; our handlers come first.

@@ -49,8 +49,9 @@ constexpr std::array kCatalogue = {
                 "a power cut in recovery changes what comes back"},
     FindingInfo{FindingKind::kFailedChange, "O3", "failed-change", Severity::kCritical,
                 "an op failed with the disk, or for want of memory, and has changed something all the same"},
-    FindingInfo{FindingKind::kHiddenError, "O4", "hidden-error", Severity::kCritical,
-                "the disk or an allocation failed an op, which gave another answer than that error and was wrong"},
+    FindingInfo{
+        FindingKind::kHiddenError, "O4", "hidden-error", Severity::kCritical,
+        "the disk or an allocation failed an op, which gave another answer than that error and was wrong"},
     FindingInfo{FindingKind::kTwoOutcomes, "R7", "two-outcomes", Severity::kCritical,
                 "the mount alone brings back something else than the check and the mount"},
     FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,

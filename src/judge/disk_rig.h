@@ -167,7 +167,7 @@ class DiskRig {
   Epoch open_, open_after_;  // what power cuts have left open, before and after it
   LazyStates open_states_;
   FirstReads reads_;
-  uint32_t fail_ = 0;        // the access or allocation that is to fail, from 1
+  uint32_t fail_ = 0;  // the access or allocation that is to fail, from 1
   bool fail_memory_ = false;
   bool failed_ = false;      // it did
   bool failed_yet_ = false;  // in some way the access was reached

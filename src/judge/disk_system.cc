@@ -168,8 +168,7 @@ Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
                          .trouble = setup.trouble};
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
-  return std::unique_ptr<Check>(
-      std::make_unique<DiskCheck>(*std::move(system), std::move(about)));
+  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), std::move(about)));
 }
 
 }  // namespace sisyfs

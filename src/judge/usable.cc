@@ -109,8 +109,7 @@ class Trial {
       const Digest before = disk_.state().current.digest();
       target_.fsck(disk_, FsckMode::kRepair, &report);
       if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
-      if (!report.clean())
-        return fail("its check finds: {}", target_.problem_text(report.problems.front()));
+      if (!report.clean()) return fail("its check finds: {}", target_.problem_text(report.problems.front()));
       if (disk_.state().current.digest() != before) return fail("its repair changes a disk that needs none");
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));

@@ -59,8 +59,8 @@ void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& 
       out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, step.op), task, step.text);
       for (uint32_t number : step.writes) {
         const WriteRecord& write = story.writes[number - 1];
-        out += fmt::format("         write {}: block {}{}: {}{}\n", number, block_range(write), label_of(write),
-                           write.content, over_text(story, write));
+        out += fmt::format("         write {}: block {}{}: {}{}\n", number, block_range(write),
+                           label_of(write), write.content, over_text(story, write));
       }
     }
   }

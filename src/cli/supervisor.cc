@@ -1,4 +1,4 @@
-#include "adapters/supervisor.h"
+#include "cli/supervisor.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -17,11 +17,10 @@
 #include <string>
 
 #include "adapters/fence.h"
+#include "cli/cli.h"
 
-namespace sisyfs {
+namespace sisyfs::cli {
 namespace {
-
-constexpr int kHarnessError = 4;
 
 // Where a sanitizer was told to write its report (cli/sanitized.h); empty if it was not.
 std::string report_of(pid_t process) {
@@ -40,9 +39,9 @@ std::string report_of(pid_t process) {
 
 std::string text_of_death(pid_t process, int status, bool inside) {
   if (std::string report = report_of(process); !report.empty()) return report;
-  const std::string how = WIFSIGNALED(status) ? fmt::format("it ended the process by {}", strsignal(WTERMSIG(status)))
-                                              : fmt::format("it ended the process with exit code {}",
-                                                            WEXITSTATUS(status));
+  const std::string how = WIFSIGNALED(status)
+                              ? fmt::format("it ended the process by {}", strsignal(WTERMSIG(status)))
+                              : fmt::format("it ended the process with exit code {}", WEXITSTATUS(status));
   return inside ? how : how + ", after it had returned: it must have written to memory that is not its own";
 }
 
@@ -66,9 +65,10 @@ int supervise(const std::function<int()>& life) {
   if (memory == MAP_FAILED) return life();
   auto* box = new (memory) BlackBox;
   // Ctrl-C goes to the search, which then says what it knows.
-  struct sigaction ignore {}, before {};
+  struct sigaction ignore {
+  }, before{};
   ignore.sa_handler = SIG_IGN;
-  int code = kHarnessError;
+  int code = kHarness;
   for (;;) {
     box->call = 0;
     box->inside = false;
@@ -104,4 +104,4 @@ int supervise(const std::function<int()>& life) {
   return code;
 }
 
-}  // namespace sisyfs
+}  // namespace sisyfs::cli
