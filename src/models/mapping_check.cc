@@ -102,8 +102,8 @@ Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
                        !options.flag("all_nested") && !options.flag("impossible");
     if (plain) return make_steps_check(model, config);
     return bad_input(
-        "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form with "
-        "a disk: add via=disk");
+        "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form "
+        "with a disk: add via=disk");
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

@@ -264,8 +264,8 @@ TEST(MappingTargetTest, OptionsThatDoNotGoTogetherAreRefused) {
   }
   for (const char* other : {"crash=subsets", "crash=none", "samples=3", "sample_seed=1", "impossible=on"}) {
     EXPECT_EQ(error({other}),
-              "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form "
-              "with a disk: add via=disk");
+              "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the "
+              "form with a disk: add via=disk");
     EXPECT_EQ(error({other, "via=disk"}), "");
   }
 }
