@@ -166,6 +166,8 @@ class Epoch {
   void add_flash(const Event& event);
   void add_erase(BlockAddress first);
   void add_scattered(const Event& event);
+  // Whether a power cut has left one of several contents there, and nothing lies over it.
+  bool is_open(uint32_t place) const;
   // What these blocks hold if nothing is lost.
   void note_before(BlockAddress first, uint64_t count);
   void add_piece(const Event& event);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/assert.h"
 #include "crash/epoch.h"
 
 namespace sisyfs {
@@ -57,10 +58,19 @@ BlockRef Epoch::half_programmed(const Block* whole) {
   return make_block(page_);
 }
 
+bool Epoch::is_open(uint32_t place) const {
+  const Slot& top = slots_[places_[place].top];
+  if (top.piece >= frozen_pieces_) return false;
+  for (uint32_t s = top.below; s != kNone; s = slots_[s].below)
+    if (!same_content(top.block.get(), slots_[s].block.get())) return true;
+  return !same_content(top.block.get(), durable_.block(places_[place].address));
+}
+
 void Epoch::note_before(BlockAddress first, uint64_t count) {
   before_.clear();
   for (uint64_t i = 0; i < count; i++) {
     const uint32_t place = find_place(first + BlockCount(i));
+    SISYFS_ASSERT(place == kNone || !is_open(place), "what an interruption leaves as it was is known");
     before_.push_back(place == kNone ? BlockRef::share(durable_.block(first + BlockCount(i)))
                                      : slots_[places_[place].top].block);
   }

@@ -95,7 +95,11 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
 
 BlockRef MemDisk::discarded(BlockAddress address) {
   constexpr std::byte kRubbish{0xDB};
-  if (geometry().is_flash()) return filled_block(geometry().block_size, kErased);
+  if (geometry().is_flash()) {
+    // An erase that is cut off leaves what was there, so that must be known.
+    if (undecided_ != nullptr) note_read(address);
+    return filled_block(geometry().block_size, kErased);
+  }
   switch (discard_reads_) {
     case DiscardReads::kZeros:
       return {};

@@ -249,5 +249,30 @@ TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
   EXPECT_EQ(std::vector(reads.addresses().begin(), reads.addresses().end()), expected);
 }
 
+// Everything holds sevens, once somebody asks.
+struct Sevens : Undecided {
+  bool decide(BlockAddress address, BlockRef* block) override {
+    asked.push_back(address.value);
+    *block = filled_block(4, std::byte{7});
+    return true;
+  }
+  std::vector<uint64_t> asked;
+};
+
+// Regression: what an erase leaves when it is cut off was taken from the newest content that an earlier power
+// cut might have left, whatever that had in fact left.
+TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
+  disk.load(DiskState(Image({4, BlockCount(8), 4})));
+  FirstReads reads;
+  reads.restart(disk.geometry().block_count);
+  Sevens sevens;
+  disk.watch(&reads, &sevens);
+  Bytes out(4);
+  EXPECT_EQ(disk.read(BlockAddress(5), out), IoStatus::kOk);
+  EXPECT_EQ(disk.discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
+  EXPECT_EQ(sevens.asked, (std::vector<uint64_t>{5, 4, 6, 7})) << "each once";
+  EXPECT_EQ(content(disk, 4, 16), filled(16, 0xFF));
+}
+
 }  // namespace
 }  // namespace sisyfs

@@ -263,10 +263,9 @@ TEST(MappingTargetTest, OptionsThatDoNotGoTogetherAreRefused) {
               "via=disk runs whole ops of one task: tasks=2, symmetry=on and data=counter need via=steps");
   }
   for (const char* other : {"crash=subsets", "crash=none", "samples=3", "sample_seed=1", "impossible=on"}) {
-    EXPECT_EQ(
-        error({other}),
-        "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form "
-        "with a disk: add via=disk");
+    EXPECT_EQ(error({other}),
+              "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the "
+              "form with a disk: add via=disk");
     EXPECT_EQ(error({other, "via=disk"}), "");
   }
 }
