@@ -29,6 +29,20 @@ TEST(PluginTest, ARightOneIsCleanToTheBound) {
   EXPECT_THAT(a.text, HasSubstr("the power went in the middle of an op"));
 }
 
+TEST(PluginTest, AClassIsAPluginToo) {
+  const Answer a = check("shelf", "--depth 6");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("every path of 6 steps was walked"));
+}
+
+TEST(PluginTest, ItsOptionsAreListed) {
+  const Answer a = run("targets " + library("slots"));
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("one file in each block"));
+  EXPECT_THAT(a.text, HasSubstr("--set blocks="));
+  EXPECT_THAT(run("targets").text, HasSubstr("ext2: ext2 by libext2fs"));
+}
+
 // Each fault is told by its name, at the call that has it, and the run goes on to its report.
 TEST(PluginTest, FaultsAreFindings) {
   struct Planted {

@@ -54,7 +54,8 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
   for (OptionSpec& spec : cut_specs()) {
-    if (spec.name == "crash") set_fallback(spec, "lazy");
+    // A repair that puts a whole disk in order has read it all: there is nothing to be lazy about.
+    if (spec.name == "crash") set_fallback(spec, t.contract == SISYFS_STRUCTURE ? "prefixes" : "lazy");
     specs.push_back(std::move(spec));
   }
   specs.push_back(both_ways_spec());
@@ -124,15 +125,38 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
 
 }  // namespace
 
-bool is_plugin_path(std::string_view target) {
-  return target.find('/') != std::string_view::npos || target.ends_with(".so");
+std::span<const BundledPlugin> bundled_plugins() {
+  static constexpr BundledPlugin kAll[] = {
+      {"ext2", "ext2 by libext2fs, written back when it is told to; repaired by the real e2fsck"},
+      {"fuse2fs", "the same, written back as fuse2fs does it"},
+      {"ext2_sync", "the same, written back after every call"},
+      {"ntfs", "NTFS by libntfs-3g; ntfsfix repairs what it can"},
+  };
+  return kAll;
 }
 
-Result<CheckEntry> plugin_entry(const std::string& path) {
-  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(path);
+bool is_plugin(std::string_view target) {
+  const auto named = [&](const BundledPlugin& plugin) { return target == plugin.name; };
+  return target.find('/') != std::string_view::npos || target.ends_with(".so") ||
+         std::any_of(bundled_plugins().begin(), bundled_plugins().end(), named);
+}
+
+Result<std::string> plugin_path(const std::string& target) {
+  if (target.find('/') != std::string::npos || target.ends_with(".so")) return target;
+  Result<std::string> path = bundled_library("libsisyfs_" + target + ".so");
+  if (path) return path;
+  return bad_input(fmt::format(
+      "the target {} was not built: it needs {} when Sisyfs is configured, and ./sisyfs installs it", target,
+      target == "ntfs" ? "ntfs-3g-dev" : "libext2fs-dev"));
+}
+
+Result<CheckEntry> plugin_entry(const std::string& target) {
+  const Result<std::string> path = plugin_path(target);
+  if (!path) return path.error();
+  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(*path);
   if (!code) return code.error();
   const sisyfs_plugin& table = (*code)->table();
-  return CheckEntry{.name = path,
+  return CheckEntry{.name = target,
                     .summary = table.summary != nullptr ? table.summary : table.name,
                     .options = option_specs(table),
                     .make = [code = *code](const Options& options) { return make_check(code, options); }};

@@ -1,10 +1,12 @@
-// Plug-ins by the path of their library, for the registry.
+// Plug-ins for the registry: by the path of their library, and those that come with the program by name.
 //
 //   Result<CheckEntry> entry = plugin_entry("./libmyfs.so");
+//   Result<CheckEntry> real = plugin_entry("ext2");
 //
 // A path is what has a slash in it or ends in ".so".
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,9 +15,19 @@
 
 namespace sisyfs {
 
-bool is_plugin_path(std::string_view target);
+// A real file system that comes with the program, in a library of its own.
+struct BundledPlugin {
+  const char* name;
+  const char* summary;
+};
+std::span<const BundledPlugin> bundled_plugins();
+
+// Whether it is a path, or one of those names.
+bool is_plugin(std::string_view target);
+// Where its library lies.
+Result<std::string> plugin_path(const std::string& target);
 
 // Loads the library; the options are those of every plug-in, with what this one says of itself as fallbacks.
-Result<CheckEntry> plugin_entry(const std::string& path);
+Result<CheckEntry> plugin_entry(const std::string& target);
 
 }  // namespace sisyfs

@@ -86,7 +86,7 @@ int run_check(CheckFlags& flags) {
     flags.settings.push_back(fmt::format("blocks={}", *bytes / *block));
   }
   if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
-  if (!is_plugin_path(flags.target)) return check_here(flags);
+  if (!is_plugin(flags.target)) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });
 }

@@ -155,7 +155,7 @@ const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
-    r.set_opener(is_plugin_path, plugin_entry);
+    r.set_opener(is_plugin, plugin_entry);
     return r;
   }();
   return all;

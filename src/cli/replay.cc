@@ -54,10 +54,12 @@ int replay_here(const std::vector<Replay>& replays, bool quiet) {
 int run_replay(const std::string& what, bool quiet) {
   const Result<std::vector<Replay>> replays = replays_of(what);
   if (!replays) return fail(replays.error());
-  const auto foreign = [](const Replay& replay) { return is_plugin_path(replay.setup.target); };
+  const auto foreign = [](const Replay& replay) { return is_plugin(replay.setup.target); };
   if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet);
-  for (const Replay& replay : *replays)
+  for (const Replay& replay : *replays) {
+    if (!foreign(replay)) continue;
     if (Status s = start_with_sanitizer(replay.setup.target); !s) return fail(s.error());
+  }
   return supervise([&] { return replay_here(*replays, quiet); });
 }
 

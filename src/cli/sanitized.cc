@@ -12,6 +12,8 @@
 #include <iterator>
 #include <vector>
 
+#include "adapters/plugin_check.h"
+
 namespace sisyfs::cli {
 namespace {
 
@@ -36,7 +38,10 @@ std::vector<std::string> own_arguments() {
 
 }  // namespace
 
-Status start_with_sanitizer(const std::string& path) {
+Status start_with_sanitizer(const std::string& target) {
+  const Result<std::string> path_of = plugin_path(target);
+  if (!path_of) return path_of.error();
+  const std::string& path = *path_of;
   const std::string runtime = runtime_of(path);
   if (runtime.empty() || std::getenv(kLog) != nullptr) return {};
   void* library = dlopen(runtime.c_str(), RTLD_LAZY | RTLD_NOLOAD);

@@ -7,8 +7,8 @@
 
 namespace sisyfs::cli {
 
-// Where `path` needs the runtime and this process does not have it: starts this program anew with it, and
-// does not return. Otherwise does nothing. An error says what is missing.
-Status start_with_sanitizer(const std::string& path);
+// Where the plug-in needs the runtime and this process does not have it: starts this program anew with it,
+// and does not return. Otherwise does nothing. An error says what is missing.
+Status start_with_sanitizer(const std::string& target);
 
 }  // namespace sisyfs::cli

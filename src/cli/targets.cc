@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adapters/plugin_check.h"
 #include "cli/cli.h"
 
 namespace sisyfs::cli {
@@ -15,13 +16,29 @@ void list_findings() {
                entry.severity == Severity::kCritical ? "critical" : "repairable", entry.says);
 }
 
+void list_target(const std::string& name, const CheckEntry& entry) {
+  fmt::print("{}: {}\n", name, entry.summary);
+  for (const OptionSpec& option : entry.options)
+    fmt::print("    --set {:<22} {} (default {})\n", fmt::format("{}={}", option.name, option.allowed()),
+               option.help, option.value_text(option.fallback));
+}
+
 void list_targets() {
-  for (const auto& [name, entry] : registry().entries()) {
-    fmt::print("{}: {}\n", name, entry.summary);
-    for (const OptionSpec& option : entry.options)
-      fmt::print("    --set {:<22} {} (default {})\n", fmt::format("{}={}", option.name, option.allowed()),
-                 option.help, option.value_text(option.fallback));
+  for (const auto& [name, entry] : registry().entries()) list_target(name, entry);
+  fmt::print("\nReal file systems, as plug-ins ('sisyfs targets NAME' has their options):\n");
+  for (const BundledPlugin& plugin : bundled_plugins()) fmt::print("{}: {}\n", plugin.name, plugin.summary);
+  fmt::print("Your own: the path of a library ('sisyfs new-plugin' writes one to begin with).\n");
+}
+
+int list_one(const std::string& name) {
+  if (is_plugin(name)) {
+    const Result<CheckEntry> entry = plugin_entry(name);
+    if (!entry) return fail(entry.error());
+    return list_target(name, *entry), kClean;
   }
+  const Result<const CheckEntry*> entry = registry().find(name);
+  if (!entry) return fail(entry.error());
+  return list_target(name, **entry), kClean;
 }
 
 void list_targets_json() {
@@ -42,20 +59,24 @@ void list_targets_json() {
 
 void add_targets(CLI::App& app, int& exit) {
   struct Flags {
+    std::string target;
     bool findings = false, json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("targets", "List the targets and their options");
+  sub->add_option("target", flags->target, "only this one: a name, or the path of a plug-in");
   auto* findings = sub->add_flag("--findings", flags->findings, "list the catalogue of findings instead");
   sub->add_flag("--json", flags->json, "as JSON")->excludes(findings);
   sub->callback([flags, &exit] {
+    exit = kClean;
     if (flags->findings)
       list_findings();
+    else if (!flags->target.empty())
+      exit = list_one(flags->target);
     else if (flags->json)
       list_targets_json();
     else
       list_targets();
-    exit = kClean;
   });
 }
 
