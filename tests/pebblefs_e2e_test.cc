@@ -55,6 +55,7 @@ TEST(PebblefsE2eTest, EachPlantedBugIsFound) {
       {"group", "not-allowed (R3", "against what the call leads to"},
       {"fsync", "not-allowed (R3", "lost durability"},
       {"truncate", "not-clean (R4", "data lies behind the end of its file"},
+      {"leak", "memory-leak (T3", "after unmount"},
   };
   for (const Planted& planted : all) {
     const Answer answer = check("_" + planted.bug, "--depth 4");

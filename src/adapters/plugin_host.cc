@@ -41,6 +41,7 @@ void PluginHost::try_out() {
     lived = lived && fence().run([&] { error = table().mount(disk_.face(), &fs); }) && error == 0;
     lived = lived && fence().run([&] { (void)table().unmount(fs); });
   };
+  memory_->load(*fresh_);
   // What the first cycle leaves it may keep for ever; what the second adds to it is lost each time.
   const auto live = [&] { return code_->namespace_of()->control().state->live_bytes; };
   cycle();
