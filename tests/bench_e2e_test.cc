@@ -47,6 +47,17 @@ TEST(BenchTest, ModelsGiveTheirNamesAndSharesBelowOne) {
   expect_names_and_shares_below_one(bench("journal --quick --rounds 1 --depth 4"));
 }
 
+TEST(BenchTest, SnapshotTimesEachTrackerAgainstFork) {
+  const json out = bench("snapshot --quick --rounds 1");
+  for (const char* name : {"fork_over_snapshot_1", "fork_over_snapshot_10", "fork_over_snapshot_50"}) {
+    ASSERT_TRUE(out.contains(name)) << name;
+    EXPECT_GT(out[name].get<double>(), 0) << name;
+  }
+  ASSERT_EQ(out["cells"].size(), 6u);
+  for (const json& cell : out["cells"]) EXPECT_GT(cell["compare_us"].get<double>(), 0);
+  EXPECT_EQ(run("bench snapshot --depth 3").code, 2);
+}
+
 json without_seconds(json out) {
   for (json& row : out["rows"]) row.erase("seconds");
   return out;
