@@ -163,14 +163,23 @@ Walk PluginCalls::walk(void* fs) {
   known_.clear();
   if (buffer_.size() < kLargestValue) buffer_.resize(kLargestValue);
   lists_.reserve(Path::kCapacity);  // so deep a path does not get
-  size_t depth = 0;
-  (void)depth;
-  out.error = walk_directory(fs, kRootNode, out);
+  out.error = walk_root(fs, out);
   if (out.error != 0) return out;
   for (const Known& file : known_)
     if (file.links != 0 && file.links != out.tree.node(file.node).links)
       out.tree.set_links(file.node, file.links);
   return out;
+}
+
+// The root has no name, but attributes and a link count like any other directory.
+int PluginCalls::walk_root(void* fs, Walk& out) {
+  const CPath path(out.where);
+  sisyfs_stat stat{};
+  if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
+  if (stat.type != SISYFS_DIRECTORY) return EBADMSG;
+  known_.push_back({stat.id, kRootNode, stat.links});
+  if (const int error = walk_directory(fs, kRootNode, out)) return error;
+  return table_.listxattr != nullptr ? walk_xattrs(fs, kRootNode, out) : 0;
 }
 
 int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {

@@ -54,6 +54,7 @@ class PluginCalls {
   OpResult write(void* fs, const Op& op, uint64_t offset);
   OpResult read(void* fs, const Op& op);
   OpResult list(void* fs, const Op& op);
+  int walk_root(void* fs, Walk& out);
   int walk_directory(void* fs, NodeId directory, Walk& out);
   int walk_entry(void* fs, NodeId directory, const std::string& name, Walk& out);
   int walk_file(void* fs, NodeId node, uint64_t size, Walk& out);
