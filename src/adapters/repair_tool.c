@@ -145,7 +145,8 @@ static int spawn_found(int image, int output, const char* const* arguments, cons
 
 /* Waits until the program has ended, or kills it. The deadline is of its own work, not of the clock on the
  * wall, which on a busy machine says little; but nobody waits for ever: a program that sleeps ends after ten
- * times as long. Without a descriptor for a process there is only the first of the two. Signals wait meanwhile, since a timer of this process would begin the wait anew with each of its ticks. */
+ * times as long. Without a descriptor for a process there is only the first of the two. Signals wait
+ * meanwhile, since a timer of this process would begin the wait anew with each of its ticks. */
 static int wait_for(pid_t pid, int deadline_ms, struct repair_run* out) {
   out->killed = 0;
   const rlim_t seconds = (rlim_t)(deadline_ms + 999) / 1000;
