@@ -144,10 +144,10 @@ Result<PluginNamespace> PluginNamespace::load(const std::string& path) {
     return system_error(fmt::format("no private namespace for {}: {}", path, said == nullptr ? "?" : said));
   }
   const auto find = [&](const char* name) { return dlsym(space.arena_, name); };
-  const auto open = reinterpret_cast<sisyfs_arena_open_fn>(find("sisyfs_arena_open"));
-  space.check_ = reinterpret_cast<sisyfs_arena_check_fn>(find("sisyfs_arena_check"));
-  space.next_ = reinterpret_cast<sisyfs_arena_next_fn>(find("sisyfs_arena_next"));
-  space.objects_ = reinterpret_cast<sisyfs_arena_objects_fn>(find("sisyfs_arena_objects"));
+  const auto open = reinterpret_cast<decltype(&sisyfs_arena_open)>(find("sisyfs_arena_open"));
+  space.check_ = reinterpret_cast<decltype(&sisyfs_arena_check)>(find("sisyfs_arena_check"));
+  space.next_ = reinterpret_cast<decltype(&sisyfs_arena_next)>(find("sisyfs_arena_next"));
+  space.objects_ = reinterpret_cast<decltype(&sisyfs_arena_objects)>(find("sisyfs_arena_objects"));
   if (open == nullptr || space.check_ == nullptr || space.next_ == nullptr || space.objects_ == nullptr)
     return system_error(fmt::format("{} is of another version", *arena));
   space.control_ = open();

@@ -70,9 +70,9 @@ class PluginNamespace {
   void* library_ = nullptr;
   bool abandoned_ = false;
   sisyfs_arena_control* control_ = nullptr;
-  sisyfs_arena_check_fn check_ = nullptr;
-  sisyfs_arena_next_fn next_ = nullptr;
-  sisyfs_arena_objects_fn objects_ = nullptr;
+  decltype(&sisyfs_arena_check) check_ = nullptr;
+  decltype(&sisyfs_arena_next) next_ = nullptr;
+  decltype(&sisyfs_arena_objects) objects_ = nullptr;
 };
 
 // Where a library that comes with this program lies: in plugins/ beside the program or one level up (as

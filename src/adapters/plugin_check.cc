@@ -105,6 +105,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   DiskSetup setup;
   setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
   setup.one_thread = true;
+  setup.snapshots = host->memory_text();
   setup.faults = faults();
   setup.failures = static_cast<uint32_t>(options.integer("failures"));
   setup.fail_disk = options.choice_text("fail") != "memory";

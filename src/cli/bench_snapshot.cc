@@ -61,7 +61,7 @@ std::optional<double> time_snapshot(PluginMemory& memory, const Heap& heap, Trac
   std::vector<double> times;
   for (int round = -rounds / 2; round < rounds; ++round) {
     const Clock::time_point began = Clock::now();
-    heap.dirty(pages, static_cast<uint64_t>(round + rounds));
+    heap.dirty(pages, static_cast<uint64_t>(round) + static_cast<uint64_t>(rounds));
     (void)memory.save();
     memory.load(start, PluginMemory::Since::kHasNotRun);
     if (round >= 0) times.push_back(micros_since(began));

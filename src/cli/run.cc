@@ -71,15 +71,17 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   const Result<std::vector<Finding>> findings = explain(named, options, result);
   if (!findings) return fail(findings.error());
   const bool text = output.json != "-";
-  const std::string device = named.check->device();
+  const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
     for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
     if (!device.empty()) fmt::print("  device    {}\n", device);
+    if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
   }
   if (!output.json.empty()) {
     auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
     if (!device.empty()) json["device"] = device;
+    if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, json.dump(2) + "\n"); !s) return fail(s.error());
   }
   if (result.trouble)

@@ -46,6 +46,8 @@ class Check {
   virtual uint32_t possible() const { return ~uint32_t{0}; }
   // What is assumed of the device when the power goes, as a sentence; empty where it never does.
   virtual std::string device() const { return {}; }
+  // How what the target remembers is saved, as a sentence; empty where it is a plain copy.
+  virtual std::string snapshots() const { return {}; }
   // The marks that a run of this check can reach.
   virtual std::span<const MarkInfo> marks() const = 0;
 };

@@ -32,6 +32,7 @@ struct DiskSetup {
   bool fail_memory = true;       // and the allocations, where the target has them fail
   uint32_t faults = 0;           // findings of faults (target/target.h) that the target may have
   bool one_thread = false;       // the target cannot be used by more than one
+  std::string snapshots;         // how its memory is saved, if not by a plain copy
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks

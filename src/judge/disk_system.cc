@@ -80,6 +80,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     std::vector<MarkInfo> marks;
     uint32_t possible = 0;
     std::string device;
+    std::string snapshots;
     bool one_thread = false;
     std::function<std::optional<std::string>()> trouble;
   };
@@ -119,6 +120,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   }
   uint32_t possible() const override { return about_.possible; }
   std::string device() const override { return about_.device; }
+  std::string snapshots() const override { return about_.snapshots; }
   using Check::explain;
   std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted)
@@ -164,6 +166,7 @@ Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
   DiskCheck::About about{.marks = marks_of(setup),
                          .possible = findings_of(setup),
                          .device = device_text(setup),
+                         .snapshots = setup.snapshots,
                          .one_thread = setup.one_thread,
                          .trouble = setup.trouble};
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));

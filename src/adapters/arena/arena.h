@@ -19,6 +19,8 @@
  */
 #pragma once
 
+/* This is C. NOLINTBEGIN(modernize-*) */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -106,23 +108,21 @@ struct sisyfs_arena_block {
 };
 
 /* What the library exports beside libc's names. */
-typedef struct sisyfs_arena_control* (*sisyfs_arena_open_fn)(void);
 struct sisyfs_arena_control* sisyfs_arena_open(void);
 
 /* Looks at every block and hole. The fault, which is also told in the control block (but not by on_fault). */
-typedef enum sisyfs_arena_fault (*sisyfs_arena_check_fn)(void);
 enum sisyfs_arena_fault sisyfs_arena_check(void);
 
 /* The live block behind this one in the order of addresses; null: the first. 0 if there is none. */
-typedef int (*sisyfs_arena_next_fn)(const void* after, struct sisyfs_arena_block* out);
 int sisyfs_arena_next(const void* after, struct sisyfs_arena_block* out);
 
 /* dl_iterate_phdr over the objects of the private namespace; `visit` takes a struct dl_phdr_info. */
 struct dl_phdr_info;
 typedef int (*sisyfs_arena_visit_fn)(struct dl_phdr_info* info, size_t size, void* data);
-typedef int (*sisyfs_arena_objects_fn)(sisyfs_arena_visit_fn visit, void* data);
 int sisyfs_arena_objects(sisyfs_arena_visit_fn visit, void* data);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*) */
