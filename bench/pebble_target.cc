@@ -283,7 +283,7 @@ class PebbleTarget : public Target {
   }
 
   Traits traits_;
-  pebble_flash flash_{kPageSize, kUnitPages, kUnits, this, read_page, program_page, erase_unit, sync_disk};
+  pebble_flash flash_{kPageSize, kUnitPages, kUnits, 0, this, read_page, program_page, erase_unit, sync_disk};
   Disk* disk_ = nullptr;
   pebble* fs_ = nullptr;  // null: not mounted
   std::vector<std::byte> buffer_;
