@@ -175,9 +175,9 @@ Status add_searches(Json& out, const BenchFlags& flags) {
     plugin_rates.push_back(a->rate);
     built_in_rates.push_back(b->rate);
     ratios.push_back(a->rate / b->rate);
-    out["depth"] = depth;
-    out["states"] = a->result.states;
-    out["transitions"] = a->result.transitions;
+    out["search_depth"] = depth;
+    out["search_states"] = a->result.states;
+    out["search_transitions"] = a->result.transitions;
   }
   out["plugin_transitions_per_s"] = median(plugin_rates);
   out["builtin_transitions_per_s"] = median(built_in_rates);
