@@ -55,6 +55,11 @@ TEST(BenchTest, SnapshotTimesEachTrackerAgainstFork) {
   }
   ASSERT_EQ(out["cells"].size(), 6u);
   for (const json& cell : out["cells"]) EXPECT_GT(cell["compare_us"].get<double>(), 0);
+  // A bench that finds other counts by the one way than by the other ends with an error.
+  for (const char* name : {"plugin_over_builtin", "plugin_transitions_per_s", "builtin_transitions_per_s"})
+    EXPECT_GT(out[name].get<double>(), 0) << name;
+  EXPECT_EQ(out["search_depth"], 4);
+  EXPECT_GT(out["search_states"].get<uint64_t>(), 1000u);
   EXPECT_EQ(run("bench snapshot --depth 3").code, 2);
 }
 

@@ -35,7 +35,8 @@ struct pebble_flash {
   uint32_t page_size;  /* bytes, 64 to 32768 */
   uint32_t unit_pages; /* pages of an erase unit, at least 2 */
   uint32_t units;      /* at least pebble_spare_units() and one more; at most 2 GiB in all */
-  void *context;       /* yours */
+  uint32_t reserved; /* 0: a gap here would hold what the stack held, and be copied into memory that lasts */
+  void *context;     /* yours */
   int (*read)(const struct pebble_flash *flash, uint32_t page, void *bytes);
   int (*program)(const struct pebble_flash *flash, uint32_t page, const void *bytes);
   int (*erase)(const struct pebble_flash *flash, uint32_t unit);

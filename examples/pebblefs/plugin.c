@@ -17,7 +17,7 @@ static int disk_erase(const struct pebble_flash *flash, uint32_t unit) {
 static int disk_sync(const struct pebble_flash *flash) { return disk_of(flash)->flush(disk_of(flash)); }
 static struct pebble_flash flash_of(const sisyfs_disk *disk) {
   const uint32_t pages = disk->erase_blocks, units = pages == 0 ? 0 : (uint32_t)(disk->block_count / pages);
-  return (struct pebble_flash){disk->block_size, pages,        units,      (void *)disk,
+  return (struct pebble_flash){disk->block_size, pages,        units,      0,        (void *)disk,
                                disk_read,        disk_program, disk_erase, disk_sync};
 }
 

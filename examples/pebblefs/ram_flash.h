@@ -106,7 +106,7 @@ static void ram_power_on(struct ram_flash *ram) {
 static struct ram_flash *ram_new(uint32_t page_size, uint32_t unit_pages, uint32_t units) {
   struct ram_flash *ram = calloc(1, sizeof *ram);
   ram->flash =
-      (struct pebble_flash){page_size, unit_pages, units, ram, ram_read, ram_program, ram_erase, ram_sync};
+      (struct pebble_flash){page_size, unit_pages, units, 0, ram, ram_read, ram_program, ram_erase, ram_sync};
   ram->bytes = malloc((size_t)page_size * unit_pages * units);
   memset(ram->bytes, 0x5A, (size_t)page_size * unit_pages * units);
   ram->unreadable = calloc((size_t)unit_pages * units, sizeof *ram->unreadable);

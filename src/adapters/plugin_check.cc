@@ -89,7 +89,7 @@ uint32_t faults() {
          bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory);
 }
 
-Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& code, const Options& options) {
+Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
   const Result<Geometry> geometry = geometry_of(options);
   if (!geometry) return geometry.error();
   PluginClaims claims;
@@ -121,7 +121,13 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
   }
   if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
     return s.error();
-  return make_disk_check(std::move(setup));
+  return setup;
+}
+
+Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& code, const Options& options) {
+  Result<DiskSetup> setup = make_setup(code, options);
+  if (!setup) return setup.error();
+  return make_disk_check(*std::move(setup));
 }
 
 }  // namespace
@@ -161,6 +167,16 @@ Result<CheckEntry> plugin_entry(const std::string& target) {
                     .summary = table.summary != nullptr ? table.summary : table.name,
                     .options = option_specs(table),
                     .make = [code = *code](const Options& options) { return make_check(code, options); }};
+}
+
+Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings) {
+  const Result<std::string> path = plugin_path(target);
+  if (!path) return path.error();
+  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(*path);
+  if (!code) return code.error();
+  const Result<Options> options = Options::parse(option_specs((*code)->table()), settings);
+  if (!options) return options.error();
+  return make_setup(*code, *options);
 }
 
 }  // namespace sisyfs

@@ -9,8 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "judge/disk_setup.h"
 #include "judge/registry.h"
 
 namespace sisyfs {
@@ -29,5 +31,9 @@ Result<std::string> plugin_path(const std::string& target);
 
 // Loads the library; the options are those of every plug-in, with what this one says of itself as fallbacks.
 Result<CheckEntry> plugin_entry(const std::string& target);
+
+// What a check of it is made of, with options as name=value. Whoever wants to compare it with another target
+// under the same bounds puts that in its place.
+Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings);
 
 }  // namespace sisyfs

@@ -1,11 +1,13 @@
 // The benches. Each measures ratios in one run and gives an object with stable names.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "target/target.h"
 
 namespace sisyfs::cli {
 
@@ -34,8 +36,14 @@ BenchResult bench_crash(const BenchFlags& flags);
 BenchResult bench_shape(const BenchFlags& flags);
 // States and paths without power cuts, by dedup (thesis Figure 5.11).
 BenchResult bench_isomorphism(const BenchFlags& flags);
-// What it costs to save and load the memory of a plug-in, against fork().
+// What it costs to save and load the memory of a plug-in, against fork(), and a search of a plug-in against
+// one of the same code compiled in.
 BenchResult bench_snapshot(const BenchFlags& flags);
+
+// The file system of examples/pebblefs as a target that is compiled into the program, where a program has it:
+// main() says so. Null otherwise.
+using MakeTarget = std::unique_ptr<Target> (*)();
+MakeTarget& built_in_pebble();
 
 // The middle one of a few measurements.
 double median(std::vector<double> values);

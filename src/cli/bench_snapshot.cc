@@ -3,18 +3,25 @@
 // A plug-in with a heap of 1 or 16 MiB writes to so many pages of it, other ones each time. By snapshot: the
 // pages are written, saved, and the start is loaded. By fork: a child writes the pages and ends, and is
 // waited for; the parent is as it was. Both in turn, in one process, the median of many.
+//
+// And what a whole search costs through the interface of plug-ins: the example file system is searched as a
+// plug-in, loaded, fenced and saved page by page, and compiled into the program, under the same bounds and
+// with the same counts as a result.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <optional>
 
 #include "adapters/memory_snapshot.h"
 #include "adapters/namespace.h"
 #include "adapters/page_fault.h"
+#include "adapters/plugin_check.h"
 #include "cli/bench.h"
 #include "cli/cli.h"
+#include "judge/disk_system.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -118,7 +125,72 @@ Status add_small(Json& out, int rounds) {
   return {};
 }
 
+struct Timed {
+  SearchResult result;
+  double rate;  // transitions per second of the processor's time: the rest of the machine hardly counts
+};
+
+// Each time a check of its own, which remembers nothing of earlier ones.
+Result<Timed> time_search(const DiskSetup& setup, uint32_t depth) {
+  const Result<std::unique_ptr<Check>> check = make_disk_check(setup);
+  if (!check) return check.error();
+  SearchOptions options;
+  options.bounds.depth = depth;
+  options.threads = 1;
+  options.digest_visited = false;
+  options.interrupt = &interrupted();
+  const std::clock_t began = std::clock();
+  SearchResult result = (*check)->search(options, {});
+  const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  if (interrupted().load()) return system_error("interrupted");
+  if (result.stopped == Stop::kHarness) return *result.trouble;
+  const double rate = static_cast<double>(result.transitions) / seconds;
+  return Timed{std::move(result), rate};
+}
+
+// The plug-in and the same code compiled in, in turn.
+Status add_searches(Json& out, const BenchFlags& flags) {
+  if (built_in_pebble() == nullptr) return {};
+  const Result<std::string> path = bundled_library("examples/libpebblefs.so");
+  if (!path) return path.error();
+  const Result<DiskSetup> plugin = plugin_setup(*path, {});
+  if (!plugin) return plugin.error();
+  DiskSetup built_in = *plugin;
+  built_in.make_target = built_in_pebble();
+  built_in.trouble = nullptr;
+  const uint32_t depth = flags.quick ? 4 : 5;
+  const int rounds = 2 * flags.rounds + 1;
+  std::vector<double> plugin_rates, built_in_rates, ratios;
+  fmt::print(stderr, "bench snapshot: pebblefs to depth {}, as a plug-in and compiled in\n", depth);
+  for (int round = 0; round < rounds; ++round) {
+    const Result<Timed> a = time_search(*plugin, depth);
+    if (!a) return a.error();
+    const Result<Timed> b = time_search(built_in, depth);
+    if (!b) return b.error();
+    if (a->result.states != b->result.states || a->result.transitions != b->result.transitions ||
+        a->result.findings != b->result.findings)
+      return system_error(fmt::format("the plug-in has {} states, {} transitions, and compiled in {} and {}",
+                                      a->result.states, a->result.transitions, b->result.states,
+                                      b->result.transitions));
+    plugin_rates.push_back(a->rate);
+    built_in_rates.push_back(b->rate);
+    ratios.push_back(a->rate / b->rate);
+    out["search_depth"] = depth;
+    out["search_states"] = a->result.states;
+    out["search_transitions"] = a->result.transitions;
+  }
+  out["plugin_transitions_per_s"] = median(plugin_rates);
+  out["builtin_transitions_per_s"] = median(built_in_rates);
+  out["plugin_over_builtin"] = median(ratios);
+  return {};
+}
+
 }  // namespace
+
+MakeTarget& built_in_pebble() {
+  static MakeTarget make = nullptr;
+  return make;
+}
 
 BenchResult bench_snapshot(const BenchFlags& flags) {
   install_page_fault_handler();
@@ -127,6 +199,7 @@ BenchResult bench_snapshot(const BenchFlags& flags) {
   if (Status s = add_heap(out, 256, rounds, ""); !s) return s.error();
   if (Status s = add_heap(out, 4096 - 256, rounds, "_of_15MiB"); !s) return s.error();
   if (Status s = add_small(out, rounds); !s) return s.error();
+  if (Status s = add_searches(out, flags); !s) return s.error();
   out["rounds"] = rounds;
   return out;
 }

@@ -1,9 +1,11 @@
 // The command line. Each subcommand has its own file; this one only brings them together.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <pebble_target.h>
 
 #include <algorithm>
 
+#include "cli/bench.h"
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {
@@ -17,6 +19,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
       "3 inconclusive (stopped before the bound, or something was merged or left out), 4 harness error.");
+  cli::built_in_pebble() = sisyfs::make_pebble_target;
   int exit = cli::kClean;
   cli::add_check(app, exit);
   cli::add_resume(app, exit);

@@ -1,0 +1,89 @@
+// The example file system, once as a plug-in and once compiled in: two ways to one and the same system.
+#include <gtest/gtest.h>
+#include <pebble_target.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/namespace.h"
+#include "adapters/plugin_check.h"
+#include "disk/mem_disk.h"
+#include "judge/disk_system.h"
+
+namespace sisyfs {
+namespace {
+
+SearchResult search(const DiskSetup& setup, uint32_t depth) {
+  const Result<std::unique_ptr<Check>> check = make_disk_check(setup);
+  EXPECT_TRUE(check) << check.error().message;
+  SearchOptions options;
+  options.bounds.depth = depth;
+  options.threads = 1;
+  return (*check)->search(options, {});
+}
+
+class PebbleBuiltInTest : public testing::Test {
+ protected:
+  // The options are those of the plug-in, on both sides.
+  void make(const std::vector<std::string>& settings) {
+    const Result<std::string> path = bundled_library("examples/libpebblefs.so");
+    ASSERT_TRUE(path) << path.error().message;
+    Result<DiskSetup> setup = plugin_setup(*path, settings);
+    ASSERT_TRUE(setup) << setup.error().message;
+    plugin_ = *setup;
+    built_in_ = *setup;
+    built_in_.make_target = make_pebble_target;
+    built_in_.trouble = nullptr;
+  }
+  void expect_same(uint32_t depth) {
+    const SearchResult plugin = search(plugin_, depth), built_in = search(built_in_, depth);
+    EXPECT_EQ(plugin.verdict, built_in.verdict);
+    EXPECT_EQ(plugin.findings, built_in.findings);
+    EXPECT_EQ(plugin.marks, built_in.marks);
+    EXPECT_EQ(plugin.states, built_in.states);
+    EXPECT_EQ(plugin.transitions, built_in.transitions);
+    EXPECT_GT(plugin.transitions, 100u);
+  }
+  DiskSetup plugin_, built_in_;
+};
+
+TEST_F(PebbleBuiltInTest, GivesTheVerdictAndTheCountsOfThePlugin) {
+  make({});
+  expect_same(4);
+}
+
+TEST_F(PebbleBuiltInTest, AlsoWhereTheOpsThatMustFailAreTried) {
+  make({"impossible=on", "write=2", "file_blocks=3"});
+  expect_same(3);
+}
+
+TEST_F(PebbleBuiltInTest, AlsoWhereThePowerGoesInRecovery) {
+  make({"nesting=1", "both_ways=on"});
+  expect_same(3);
+}
+
+TEST_F(PebbleBuiltInTest, WhatWasLoadedIsSavedAgainAsItWas) {
+  make({});
+  const std::unique_ptr<Target> target = make_pebble_target(), other = make_pebble_target();
+  MemDisk disk{Image(Geometry{target->traits().block_size, BlockCount(target->traits().block_count),
+                              target->traits().erase_blocks})};
+  ASSERT_EQ(target->format(disk), 0);
+  ASSERT_EQ(target->mount(disk), 0);
+  const Snapshot before = target->save();
+  ASSERT_EQ(target->apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
+  ASSERT_EQ(target->apply(Op::write(Path("/a"), 0, 48)).error, 0);
+  const Snapshot after = target->save();
+  EXPECT_NE(before.digest(), after.digest());
+  other->load(after, disk);
+  EXPECT_EQ(other->save().digest(), after.digest());
+  EXPECT_EQ(other->apply(Op::of(OpKind::kStat, Path("/a"))).value, 48u);
+  other->load(before, disk);
+  EXPECT_EQ(other->save().digest(), before.digest());
+  EXPECT_EQ(other->apply(Op::of(OpKind::kStat, Path("/a"))).error, ENOENT);
+  EXPECT_EQ(target->save().digest(), after.digest());  // the copies are deep
+}
+
+}  // namespace
+}  // namespace sisyfs
