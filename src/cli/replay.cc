@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <span>
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
@@ -34,13 +35,24 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
   return replays;
 }
 
-int replay_here(const std::vector<Replay>& replays, bool quiet) {
+// The disk as the last power cut left it, before recovery, byte for byte.
+Status write_image(const std::string& path, const Story& story) {
+  if (!story.image)
+    return bad_input("--image: in this story the power never goes, so there is no disk to write");
+  const Geometry& geometry = story.image->geometry();
+  std::string bytes(geometry.block_count.value * geometry.block_size, '\0');
+  story.image->read(BlockAddress(0), std::as_writable_bytes(std::span(bytes)));
+  return write_file(path, bytes);
+}
+
+int replay_here(const std::vector<Replay>& replays, bool quiet, const std::string& image) {
   int exit = kClean;
   for (const Replay& replay : replays) {
     const Result<NamedCheck> named = registry().make(replay.setup.target, replay.setup.settings);
     if (!named) return fail(named.error());
     const Result<Story> story = named->check->tell(replay.trace);
     if (!story) return fail(story.error());
+    if (Status s = image.empty() ? Status() : write_image(image, *story); !s) return fail(s.error());
     const bool happens = (story->findings & bit(replay.kind)) != 0;
     if (!quiet && happens)
       fmt::print("{}\n", tell(Finding{replay.kind, named->setup, replay.trace, *story}, text_style()));
@@ -51,23 +63,25 @@ int replay_here(const std::vector<Replay>& replays, bool quiet) {
   return exit;
 }
 
-int run_replay(const std::string& what, bool quiet) {
+int run_replay(const std::string& what, bool quiet, const std::string& image) {
   const Result<std::vector<Replay>> replays = replays_of(what);
   if (!replays) return fail(replays.error());
+  if (!image.empty() && replays->size() != 1)
+    return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
   const auto foreign = [](const Replay& replay) { return is_plugin(replay.setup.target); };
-  if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet);
+  if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet, image);
   for (const Replay& replay : *replays) {
     if (!foreign(replay)) continue;
     if (Status s = start_with_sanitizer(replay.setup.target); !s) return fail(s.error());
   }
-  return supervise([&] { return replay_here(*replays, quiet); });
+  return supervise([&] { return replay_here(*replays, quiet, image); });
 }
 
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit) {
   struct Flags {
-    std::string what;
+    std::string what, image;
     bool quiet = false;
   };
   auto flags = std::make_shared<Flags>();
@@ -75,7 +89,9 @@ void add_replay(CLI::App& app, int& exit) {
       app.add_subcommand("replay", "Execute a finding again: exit code 1 if it still happens, 0 if not");
   sub->add_option("what", flags->what, "a replay token, or a file that check --json wrote")->required();
   sub->add_flag("--quiet", flags->quiet, "only say whether it still happens");
-  sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet); });
+  sub->add_option("--image", flags->image,
+                  "write the disk that the last power cut left to this file, for other tools");
+  sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });
 }
 
 }  // namespace sisyfs::cli

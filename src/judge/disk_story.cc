@@ -286,6 +286,7 @@ void DiskTeller::tell_crash(const Op& op) {
     tell_writes(step, rig_->cuts().log(level), 0);
     tell_cut(step, level, rig_->cuts().log(level));
   }
+  story_.image = rig_->cuts().crash_state(rig_->cuts().level()).image();
   tell_recovery(step);
   story_.steps.push_back(std::move(step));
   before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "disk/image.h"
 #include "judge/catalogue.h"
 
 namespace sisyfs {
@@ -52,7 +54,8 @@ struct StoryStep {
 struct Story {
   std::vector<StoryStep> steps;
   std::vector<WriteRecord> writes;
-  uint32_t findings = 0;  // bits of FindingKind that the last step showed
+  uint32_t findings = 0;       // bits of FindingKind that the last step showed
+  std::optional<Image> image;  // the disk that the last power cut left, before recovery
 
   uint32_t ops() const;  // ops begun
   uint32_t crashes() const;
