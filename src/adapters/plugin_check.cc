@@ -113,6 +113,7 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
   if (options.flag("xattrs"))
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
   setup.trouble = [host] { return host->trouble(); };
+  setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
   if (geometry->erase_blocks != 0) {
     setup.device = *DeviceModel::preset("nand");
@@ -120,6 +121,7 @@ Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& cod
   }
   if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
     return s.error();
+  host->forget_edges();  // what was tried until now has led to no state
   return make_disk_check(std::move(setup));
 }
 
