@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,43 @@ TEST(PluginTest, WhoAsksTheClockIsNotDeterministic) {
   EXPECT_THAT(a.text, HasSubstr("it asks the clock"));
   const Answer fixed = check("slots_clock", "--depth 3 --set clock=fixed");
   EXPECT_EQ(fixed.code, 0) << fixed.text;
+}
+
+// Four calls in a row, each of which opens the way to the next one and is a branch of its own.
+TEST(PluginTest, NewEdgesLeadTheWayToADeepFinding) {
+  if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_covered.so"))
+    GTEST_SKIP() << "this compiler has no -fsanitize-coverage=trace-pc";
+  const std::string wide = "--set files=4 --set file_blocks=4 --json - ";
+  const auto layers = nlohmann::json::parse(check("slots_covered", wide).text);
+  const Answer a = check("slots_covered", wide + "--search coverage");
+  const auto coverage = nlohmann::json::parse(a.text);
+  EXPECT_EQ(a.code, 1);
+  for (const auto& run : {layers, coverage}) {
+    ASSERT_EQ(run["findings"].size(), 1u);
+    EXPECT_EQ(run["findings"][0]["name"], "target-died");
+    EXPECT_GT(run["edges"]["reached"], 50);
+    EXPECT_TRUE(run["edges"]["known"].is_null()) << "only guards know";
+  }
+  EXPECT_LT(coverage["states"].get<int>() * 4, layers["states"].get<int>());
+  const auto again = nlohmann::json::parse(check("slots_covered", wide + "--search coverage").text);
+  for (const char* same : {"states", "transitions", "depth", "edges"})
+    EXPECT_EQ(again[same], coverage[same]) << same;
+}
+
+TEST(PluginTest, EdgesAreToldWhateverTheOrder) {
+  if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_covered.so"))
+    GTEST_SKIP() << "this compiler has no -fsanitize-coverage=trace-pc";
+  EXPECT_THAT(check("slots_covered", "--depth 3").text, testing::ContainsRegex("code +[0-9]+ edges reached"));
+  EXPECT_THAT(check("slots", "--depth 3").text, Not(HasSubstr("edges reached")));
+}
+
+TEST(PluginTest, CoverageNeedsCodeThatTellsIt) {
+  for (const char* target : {"slots", "shelf"}) {
+    const Answer a = check(target, "--search coverage");
+    EXPECT_EQ(a.code, 2) << a.text;
+    EXPECT_THAT(a.text, HasSubstr("--search coverage needs a plug-in that was compiled for it"));
+  }
+  EXPECT_EQ(run("check link --search coverage").code, 2);
 }
 
 TEST(PluginTest, VersionsOfTheInterface) {

@@ -194,5 +194,22 @@ TEST_F(ArenaTest, PrintingLeavesNoTextInMemory) {
   EXPECT_EQ(bytes(), before);
 }
 
+TEST_F(ArenaTest, EdgesAreCountedOnceAndByGuardsTheirNumberIsKnown) {
+  std::vector<uint32_t> first(3), second(5);
+  for (std::vector<uint32_t>* guards : {&first, &second, &first})  // the last call says nothing new
+    play_.guards(guards->data(), guards->data() + guards->size());
+  EXPECT_EQ(control().edges_known, 8u);
+  EXPECT_EQ(control().edges_reached, 0u);
+  const std::vector<uint32_t> numbers = second;
+  for (const size_t i : {4, 0, 4, 4}) play_.edge(&second[i]);
+  play_.edge(&first[0]);
+  EXPECT_EQ(control().edges_reached, 3u);
+  EXPECT_EQ(second, numbers) << "guards lie in memory that is saved";
+  control().new_edges = 0;
+  play_.edge(&first[0]);
+  play_.edge(&first[2]);
+  EXPECT_EQ(control().new_edges, 1u);
+}
+
 }  // namespace
 }  // namespace sisyfs

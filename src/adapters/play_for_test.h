@@ -53,6 +53,8 @@ struct Play {
   SISYFS_PLAY(assert_that, void(int));
   SISYFS_PLAY(wild_write, void());
   SISYFS_PLAY(print, void());
+  SISYFS_PLAY(guards, void(uint32_t*, uint32_t*));
+  SISYFS_PLAY(edge, void(uint32_t*));
 #undef SISYFS_PLAY
 };
 

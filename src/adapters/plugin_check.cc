@@ -114,6 +114,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   if (options.flag("xattrs"))
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
   setup.trouble = [host] { return host->trouble(); };
+  setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
   if (geometry->erase_blocks != 0) {
     setup.device = *DeviceModel::preset("nand");
@@ -121,6 +122,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   }
   if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
     return s.error();
+  host->forget_edges();  // what was tried until now has led to no state
   return setup;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "adapters/page_fault.h"
 #include "disk/mem_disk.h"
@@ -28,6 +29,25 @@ PluginHost::PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometr
 
 void PluginHost::set_memory_limit(uint64_t bytes) {
   if (PluginNamespace* space = code_->namespace_of()) space->control().limit = bytes;
+}
+
+std::optional<EdgeCount> PluginHost::edges() {
+  PluginNamespace* space = code_->namespace_of();
+  if (space == nullptr || space->control().edges_reached == 0) return std::nullopt;
+  return EdgeCount{space->control().edges_reached, space->control().edges_known};
+}
+
+uint64_t PluginHost::take_new_edges() {
+  PluginNamespace* space = code_->namespace_of();
+  return space == nullptr ? 0 : std::exchange(space->control().new_edges, 0);
+}
+
+void PluginHost::forget_edges() {
+  PluginNamespace* space = code_->namespace_of();
+  if (space == nullptr) return;
+  sisyfs_arena_control& control = space->control();
+  std::memset(control.edges, 0, sizeof control.edges);
+  control.edges_reached = control.new_edges = 0;
 }
 
 // A new file system, mounted and unmounted: what it costs to go back to where it was, and what it keeps.

@@ -14,6 +14,7 @@
 #include "adapters/plugin_disk.h"
 #include "base/result.h"
 #include "disk/geometry.h"
+#include "explore/search.h"
 
 namespace sisyfs {
 
@@ -38,6 +39,12 @@ class PluginHost {
   uint64_t kept_bytes() const { return kept_bytes_; }
   // The bytes that it may have at a time.
   void set_memory_limit(uint64_t bytes);
+
+  // The edges of its code that were reached since forget_edges(); nothing if it is not instrumented, or not
+  // loaded so that it is seen.
+  std::optional<EdgeCount> edges();
+  uint64_t take_new_edges();
+  void forget_edges();
 
   // Whose turn it is, among those whose memory can be in there.
   const void* guest() const { return guest_; }

@@ -151,6 +151,8 @@ class PluginTarget : public Target {
     return memory_ != nullptr && host_->code().namespace_of()->control().failed != 0;
   }
 
+  uint64_t take_new_edges() override { return host_->take_new_edges(); }
+
   Snapshot save() const override {
     if (memory_ == nullptr) return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest);
     if (host_->guest() != this || dead_ || fresh_) return Snapshot();

@@ -117,7 +117,7 @@ void add_check(CLI::App& app, int& exit) {
                     "search on five devices, from the simplest to the sternest, up to the first "
                     "that has a finding");
   perspectives->excludes(json);
-  flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare"});
+  flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"});
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
   auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,

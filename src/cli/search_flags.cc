@@ -15,7 +15,8 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
       {"bfs", "bfs (shortest findings)"},
       {"dfs", "dfs"},
       {"recovery", "recovery (states first after which recovery had most to do)"},
-      {"rare", "rare (states first that did what was seen least often)"}};
+      {"rare", "rare (states first that did what was seen least often)"},
+      {"coverage", "coverage (states first that reached new edges of an instrumented plug-in's code)"}};
   std::vector<std::string> says;
   says.reserve(orders.size());
   for (const std::string& name : orders) says.push_back(kSays.at(name));

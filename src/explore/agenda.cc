@@ -16,6 +16,7 @@ Agenda::Agenda(SearchOrder order)
 
 uint32_t Agenda::class_of(Outcome outcome) const {
   if (order_ == SearchOrder::kMostRecovery) return std::min<uint32_t>(outcome.work, kClasses - 1);
+  if (order_ == SearchOrder::kCoverage) return std::min<uint32_t>(outcome.new_edges, kClasses - 1);
   uint32_t rarest = kUnmarked;
   for (uint32_t left = outcome.marks; left != 0; left &= left - 1) {
     const auto bit = static_cast<uint32_t>(std::countr_zero(left));
@@ -33,15 +34,22 @@ void Agenda::add(uint32_t node, Outcome led_there) {
 }
 
 std::vector<uint32_t> Agenda::classes_best_first() const {
-  std::vector<uint32_t> classes(order_ == SearchOrder::kMostRecovery ? kClasses : kUnmarked + 1);
+  const bool by_number = order_ != SearchOrder::kRarest;
+  std::vector<uint32_t> classes(by_number ? kClasses : kUnmarked + 1);
   std::iota(classes.begin(), classes.end(), 0u);
-  if (order_ == SearchOrder::kMostRecovery) {
+  if (by_number) {
     std::reverse(classes.begin(), classes.end());
   } else {
     std::stable_sort(classes.begin(), classes.end() - 1,
                      [this](uint32_t a, uint32_t b) { return counts_then_[a] < counts_then_[b]; });
   }
   return classes;
+}
+
+// How long the generation may get by nodes of this class.
+size_t Agenda::most_of(uint32_t which) const {
+  if (order_ != SearchOrder::kCoverage || which != 0) return kGeneration;
+  return list_.empty() ? kShortGeneration : 0;
 }
 
 bool Agenda::turn() {
@@ -55,8 +63,8 @@ bool Agenda::turn() {
   list_.clear();
   for (const uint32_t which : classes_best_first()) {
     Queue& queue = queues_[which];
-    while (list_.size() < kGeneration && queue.head < queue.nodes.size())
-      list_.push_back(queue.nodes[queue.head++]);
+    const size_t most = most_of(which);
+    while (list_.size() < most && queue.head < queue.nodes.size()) list_.push_back(queue.nodes[queue.head++]);
     if (queue.head * 2 > queue.nodes.size()) {
       queue.nodes.erase(queue.nodes.begin(), queue.nodes.begin() + static_cast<ptrdiff_t>(queue.head));
       queue.head = 0;

@@ -2,8 +2,12 @@
 //
 // A generation is a list of nodes in ascending order. Breadth-first it is a layer of the tree. In the
 // best-first orders it is the best few hundred of the nodes that wait, where "best" is a class: how much
-// work recovery had (most first), or the rarest mark that the transition reached (the one seen least
-// often when the generation was chosen first). In a class the older node comes first.
+// work recovery had (most first), the rarest mark that the transition reached (the one seen least
+// often when the generation was chosen first), or how many edges of the code it reached before any other
+// (most first). In a class the older node comes first.
+//
+// A node with new edges shall not wait for others. So by coverage a generation is short: the nodes with new
+// edges alone, and where there are none a few of the others.
 //
 //   Agenda agenda(SearchOrder::kBreadthFirst);
 //   do {
@@ -26,7 +30,8 @@ class Decoder;
 
 class Agenda {
  public:
-  static constexpr uint32_t kGeneration = 512;  // nodes in a generation of a best-first order
+  static constexpr uint32_t kGeneration = 512;      // nodes in a generation of a best-first order
+  static constexpr uint32_t kShortGeneration = 16;  // the same by coverage, where no node has new edges
 
   explicit Agenda(SearchOrder order);  // the first generation is the initial state
 
@@ -57,6 +62,7 @@ class Agenda {
   };
 
   uint32_t class_of(Outcome outcome) const;
+  size_t most_of(uint32_t which) const;
   std::vector<uint32_t> classes_best_first() const;
 
   SearchOrder order_;

@@ -104,7 +104,7 @@ class HandSink : public FullSink<System> {
   State& next() { return state_; }
   void commit(Choice choice, Outcome outcome) {
     note(choice, outcome);
-    Offspring candidate{{}, parent_, choice, outcome.marks, outcome.work, 0};
+    Offspring candidate{{}, parent_, choice, outcome.marks, outcome.work, outcome.new_edges};
     if (dedups_) {
       // One worker's nodes come in order. So what it met before came first, and this is not the one to keep.
       candidate.print = system_.fingerprint(state_);

@@ -134,6 +134,33 @@ TEST(GenerationsTest, BestFirstOrdersDifferFromEachOther) {
   EXPECT_GT(recovery.depth, layers.depth) << "a best-first search runs ahead";
 }
 
+// A row of steps, each of which reaches something new, in a grid that is wide beside it.
+struct NewAlongOneSide {
+  using State = uint64_t;
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    for (uint32_t side = 0; side < 4; ++side) {
+      sink.next() = s + (uint64_t{1} << 16 * side);
+      const bool is_new = side == 3 && s << 16 == 0;
+      sink.commit(Choice{side}, {.findings = sink.next() >> 48 == 10, .new_edges = is_new});
+    }
+  }
+};
+
+TEST(GenerationsTest, NewEdgesAreFollowedAtOnce) {
+  SearchOptions o = with(SearchOrder::kCoverage, 1);
+  o.stop = StopRule::kFirst;
+  const SearchResult coverage = run_search(NewAlongOneSide{}, o, {});
+  EXPECT_EQ(coverage.verdict, Verdict::kFail);
+  EXPECT_EQ(coverage.states, 41u) << "four successors of each of ten states, and the first state";
+  o.order = SearchOrder::kBreadthFirst;
+  const SearchResult layers = run_search(NewAlongOneSide{}, o, {});
+  EXPECT_EQ(layers.verdict, Verdict::kFail);
+  EXPECT_EQ(layers.states, 1001u) << "all that four sides add up to in ten steps";
+}
+
 TEST(GenerationsTest, BestFirstProvesOnlyWhatItExhausts) {
   SearchOptions o = with(SearchOrder::kMostRecovery, 2);
   o.watched = 0;

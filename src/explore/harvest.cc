@@ -178,7 +178,9 @@ bool Harvest::keep(const Offspring& candidate) {
     return true;
   }
   tree_.add(candidate.parent, candidate.choice, depth);
-  agenda_.add(tree_.size() - 1, {.findings = 0, .marks = candidate.marks, .work = candidate.work});
+  agenda_.add(
+      tree_.size() - 1,
+      {.findings = 0, .marks = candidate.marks, .work = candidate.work, .new_edges = candidate.new_edges});
   return true;
 }
 

@@ -27,7 +27,7 @@ struct Offspring {
   Choice choice;
   uint32_t marks;
   uint16_t work;
-  uint16_t zero;
+  uint16_t new_edges;
 };
 
 // The first of the shallowest transitions that showed each kind of finding.

@@ -42,8 +42,7 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
 void pronounce(const SearchOptions& options, SearchResult& result) {
   result.findings &= options.watched;
   const bool cut = result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
-  const bool best_first =
-      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
+  const bool best_first = is_best_first(options.order);
   if (result.findings != 0)
     result.verdict = Verdict::kFail;
   else if (cut || options.dedup == Dedup::kBitstate || options.order == SearchOrder::kWalk ||

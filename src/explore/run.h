@@ -95,7 +95,7 @@ SearchResult run_generations(const System& system, const SearchOptions& options,
 
 template <class System>
 constexpr bool by_generations(const SearchOptions& options) {
-  if (options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest) return true;
+  if (is_best_first(options.order)) return true;
   return FollowableSystem<System> && options.order == SearchOrder::kBreadthFirst &&
          options.dedup != Dedup::kBitstate;
 }

@@ -32,8 +32,14 @@ enum class SearchOrder : uint8_t {
   kDepthFirst,
   kMostRecovery,  // best-first: states after which recovery had most to do
   kRarest,        // best-first: states whose transition reached marks that were seen least often
+  kCoverage,      // best-first: states whose transition reached edges of the code that none had reached
   kWalk,          // random walks, which find but never prove
 };
+inline bool is_best_first(SearchOrder order) {
+  return order == SearchOrder::kMostRecovery || order == SearchOrder::kRarest ||
+         order == SearchOrder::kCoverage;
+}
+
 // How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with
 // isomorphic trees and the same last ops are taken for one.
 enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
@@ -105,6 +111,12 @@ struct Progress {
 };
 using ProgressFn = std::function<void(const Progress&)>;
 
+// Edges of the code of a target that is instrumented.
+struct EdgeCount {
+  uint64_t reached = 0;
+  uint64_t known = 0;  // how many there are; 0: nobody can say
+};
+
 struct SearchResult {
   static constexpr int kKinds = 32;
   Verdict verdict = Verdict::kUnknown;
@@ -121,6 +133,7 @@ struct SearchResult {
   uint64_t crash_states = 0;  // that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // carried out for them: the others were known to come back alike
   uint64_t crash_images = 0;  // where crash states are built one by one: those that were not met before
+  std::optional<EdgeCount> edges;              // reached by what was really run, from the first format on
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

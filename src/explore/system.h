@@ -41,7 +41,8 @@ enum class Choice : uint32_t {};
 struct Outcome {
   uint32_t findings = 0;
   uint32_t marks = 0;
-  uint16_t work = 0;  // how much recovery had to do, for the order that prefers it
+  uint16_t work = 0;       // how much recovery had to do, for the order that prefers it
+  uint16_t new_edges = 0;  // edges of the code that nothing had reached before, for the order that prefers it
 };
 
 // The choices from the initial state to a point of interest.

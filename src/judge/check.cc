@@ -6,8 +6,7 @@ namespace sisyfs::detail {
 
 Status accepts(const SearchOptions& options, const Offers& offers) {
   const bool walks = options.order == SearchOrder::kWalk;
-  const bool best_first =
-      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
+  const bool best_first = is_best_first(options.order);
   if (options.dedup == Dedup::kShape && !offers.shape)
     return bad_input(
         "this target has no tree whose shape could be known again: use --dedup exact, or --symmetry");
@@ -22,6 +21,14 @@ Status accepts(const SearchOptions& options, const Offers& offers) {
   if (options.order == SearchOrder::kMostRecovery && !offers.recovery)
     return bad_input(
         "--search recovery needs a target whose recovery writes to a disk: f2fs, or a model with --via disk");
+  if (options.order == SearchOrder::kCoverage && !offers.edges)
+    return bad_input(
+        "--search coverage needs a plug-in that was compiled for it: with -fsanitize-coverage=trace-pc (gcc) "
+        "or "
+        "trace-pc-guard (clang), and without a sanitizer");
+  if (options.checkpoint && options.order == SearchOrder::kCoverage)
+    return bad_input(
+        "--search coverage cannot be saved: which edges were reached is known to its process only");
   if (options.checkpoint && walks)
     return bad_input("walks are not saved, as each starts anew: go on by another --seed");
   if (options.checkpoint && !offers.generations)

@@ -77,6 +77,7 @@ struct Offers {
   bool generations = false;  // this search goes by generations
   bool shape = false;        // its states have shapes
   bool recovery = false;     // it knows how much recovery had to do
+  bool edges = false;        // it knows which edges of its code were reached
 };
 Status accepts(const SearchOptions& options, const Offers& offers);
 

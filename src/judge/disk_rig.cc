@@ -54,6 +54,10 @@ ContractRules rules_of(const Traits& traits) {
       .data_unit = traits.write_unit, .fsync_names = traits.fsync_names, .rename_both = traits.rename_both};
 }
 
+uint16_t new_edges_of(Target& target) {
+  return static_cast<uint16_t>(std::min<uint64_t>(target.take_new_edges(), UINT16_MAX));
+}
+
 }  // namespace
 
 DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blank)
@@ -195,6 +199,7 @@ bool DiskRig::run_this_way() {
   if (op.kind == OpKind::kRestore) tree = *from_->kept;
   disk_.mark({MarkKind::kOpBegin, 0});
   (void)target_->take_marks();
+  (void)target_->take_new_edges();
   watch_open();
   fail_memory_ ? target_->fail_allocation(fail_) : disk_.fail_call(fail_);
   result_ = perform(op);
@@ -217,6 +222,7 @@ bool DiskRig::run_this_way() {
     judge_op();
     outcome_.findings |= faults;
   }
+  outcome_.new_edges = new_edges_of(*target_);
   end_move_.position = position_++;
   return true;
 }
@@ -364,7 +370,9 @@ bool DiskRig::next_crash() {
     judge_crash();
     // The same disk may come from many cuts; it is told once, unless more is seen.
     const uint64_t seen = uint64_t{crash_outcome_.findings} << 32 | crash_outcome_.marks;
-    if (seen_crashes_.insert(digest_at(seen, crash_digest()))) return true;
+    if (!seen_crashes_.insert(digest_at(seen, crash_digest()))) continue;
+    crash_outcome_.new_edges = new_edges_of(*target_);
+    return true;
   }
   return false;
 }

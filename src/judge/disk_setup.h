@@ -11,7 +11,7 @@
 #include "crash/device_model.h"
 #include "disk/mem_disk.h"
 #include "expect/expectation.h"
-#include "explore/system.h"
+#include "explore/search.h"
 #include "target/target.h"
 
 namespace sisyfs {
@@ -35,6 +35,8 @@ struct DiskSetup {
   std::string snapshots;         // how its memory is saved, if not by a plain copy
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;
+  // The edges of the target's code, if it is instrumented; asked before and after a search.
+  std::function<std::optional<EdgeCount>()> edges;
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
   bool usability = true;         // after each recovery: can it be worked with (R5)
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most: what such an op does next it has

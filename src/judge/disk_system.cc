@@ -83,13 +83,17 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     std::string snapshots;
     bool one_thread = false;
     std::function<std::optional<std::string>()> trouble;
+    std::function<std::optional<EdgeCount>()> edges;
   };
   DiskCheck(DiskSystem system, About about)
       : SystemCheck(std::move(system), about.marks), about_(std::move(about)) {}
 
   Status accepts(const SearchOptions& options) const override {
     const bool generations = detail::by_generations<DiskSystem>(options);
-    return detail::accepts(options, {.generations = generations, .shape = true, .recovery = true});
+    return detail::accepts(options, {.generations = generations,
+                                     .shape = true,
+                                     .recovery = true,
+                                     .edges = about_.edges && about_.edges()});
   }
 
   SearchOptions fitted(SearchOptions options) const override {
@@ -109,6 +113,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     result.crash_states = rigs.stood_for() == UINT64_MAX ? UINT64_MAX : rigs.stood_for() - stood_for;
     result.recoveries = rigs.runs() - runs;
     result.crash_images = rigs.images() - images;
+    if (about_.edges) result.edges = about_.edges();
     if (const auto trouble = about_.trouble ? about_.trouble() : std::nullopt) {
       result.stopped = Stop::kHarness;
       result.trouble = system_error(*trouble);
@@ -168,7 +173,8 @@ Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
                          .device = device_text(setup),
                          .snapshots = setup.snapshots,
                          .one_thread = setup.one_thread,
-                         .trouble = setup.trouble};
+                         .trouble = setup.trouble,
+                         .edges = setup.edges};
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   if (!system) return system.error();
   return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system), std::move(about)));

@@ -76,6 +76,11 @@ Json walk_json(const SearchOptions& options) {
   return {{"walks", options.walk.walks}, {"length", options.walk.length}, {"seed", options.walk.seed}};
 }
 
+Json edges_json(const std::optional<EdgeCount>& edges) {
+  if (!edges) return {};
+  return {{"reached", edges->reached}, {"known", edges->known == 0 ? Json() : Json(edges->known)}};
+}
+
 }  // namespace
 
 Json to_json(const Finding& finding) {
@@ -132,6 +137,7 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"sampled", result.sampled},
             {"crash_states", result.crash_states},
             {"recoveries", result.recoveries},
+            {"edges", edges_json(result.edges)},
             {"visited_digest", fmt::format("{:016x}{:016x}", result.visited.hi, result.visited.lo)},
             {"merge_probability", result.merge_probability},
             {"memory_bytes", result.memory_bytes},

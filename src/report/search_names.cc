@@ -12,6 +12,7 @@ constexpr std::pair<std::string_view, SearchOrder> kOrders[] = {
     {"dfs", SearchOrder::kDepthFirst},
     {"recovery", SearchOrder::kMostRecovery},
     {"rare", SearchOrder::kRarest},
+    {"coverage", SearchOrder::kCoverage},
     {"walk", SearchOrder::kWalk},
 };
 constexpr std::pair<std::string_view, Dedup> kDedups[] = {{"exact", Dedup::kExact},

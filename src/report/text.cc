@@ -101,6 +101,8 @@ std::string order_text(const SearchOptions& options) {
       return "best-first: states after which recovery had most to do";
     case SearchOrder::kRarest:
       return "best-first: states that did what was seen least often";
+    case SearchOrder::kCoverage:
+      return "best-first: states that reached edges of the code that were new";
     case SearchOrder::kWalk:
       return fmt::format("{} of at most {}, seed {}", plural(options.walk.walks, "random walk"),
                          plural(options.walk.length, "step"), options.walk.seed);
@@ -109,8 +111,7 @@ std::string order_text(const SearchOptions& options) {
 }
 
 std::string coverage_text(const SearchOptions& options, const SearchResult& result) {
-  const bool best_first =
-      options.order == SearchOrder::kMostRecovery || options.order == SearchOrder::kRarest;
+  const bool best_first = is_best_first(options.order);
   const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
   if (result.exhausted && !lossy) return "the state space is exhausted: a greater depth adds nothing";
   if (result.stopped != Stop::kNo) return stop_text(result.stopped) + ": what lies beyond was not looked at";
@@ -171,6 +172,12 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
       return "none: every path was walked on its own";
   }
   return "";
+}
+
+std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
+  const std::string when = options.resume == nullptr ? "" : ", since the search was resumed";
+  if (edges.known == 0) return fmt::format("{} reached{}", plural(edges.reached, "edge"), when);
+  return fmt::format("{} of {} reached{}", count_text(edges.reached), plural(edges.known, "edge"), when);
 }
 
 }  // namespace
@@ -238,6 +245,7 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
                      result.seconds > 0 ? static_cast<double>(result.transitions) / result.seconds / 1e6 : 0);
   out += fmt::format("  memory    {} for visited states and frontier\n", bytes_text(result.memory_bytes));
   out += fmt::format("  dedup     {}\n", dedup_text(options, result));
+  if (result.edges) out += fmt::format("  code      {}\n", edges_text(options, *result.edges));
   std::vector<std::string> reached, missed;
   for (const MarkInfo& mark : marks)
     ((result.marks & mark.bit) != 0 ? reached : missed).emplace_back(mark.says);

@@ -142,6 +142,10 @@ class Target {
   // Rare things that it did since the last call, as bits; traits().marks says them. No part of a snapshot.
   virtual uint32_t take_marks() { return 0; }
 
+  // Edges of its code that it reached since the last call and never before, of targets that are instrumented.
+  // No part of a snapshot.
+  virtual uint64_t take_new_edges() { return 0; }
+
   // All that is remembered, mounted or not. The digest covers what can make a difference to any later call.
   virtual Snapshot save() const = 0;
   // Remembers what was saved, by this or another instance; the disk, whose content the caller has

@@ -116,6 +116,11 @@ int play_read(int file) { return (int)read(file, slots[0], 1); }
 void play_abort(void) { abort(); }
 void play_exit(int status) { exit(status); }
 void play_assert_that(int truth) { assert(truth == 1 && "the truth"); }
+/* What clang calls in code with -fsanitize-coverage=trace-pc-guard. Weak: only the arena has them. */
+void __attribute__((weak)) __sanitizer_cov_trace_pc_guard_init(uint32_t* start, uint32_t* stop);
+void __attribute__((weak)) __sanitizer_cov_trace_pc_guard(uint32_t* guard);
+void play_guards(uint32_t* start, uint32_t* stop) { __sanitizer_cov_trace_pc_guard_init(start, stop); }
+void play_edge(uint32_t* guard) { __sanitizer_cov_trace_pc_guard(guard); }
 static volatile int* volatile nowhere; /* null */
 void play_wild_write(void) { *nowhere = 1; }
 void play_print(void) { printf(" "); }

@@ -36,6 +36,7 @@ enum fault {
   NEW_MINOR,     /* no fault: of a later minor version, with a larger table */
   WRONG_MAJOR,   /* of another major version */
   NO_READ,       /* has write and no read */
+  LOCK,          /* a row of four calls, whatever comes between them, ends in an abort */
 };
 #ifndef SLOTS_FAULT
 #define SLOTS_FAULT NONE
@@ -111,6 +112,21 @@ static int slots_unmount(void *self) {
   return error;
 }
 
+/* Each call of the row is a branch of its own. */
+static void turn_lock(struct fs *fs, char call) {
+  if (SLOTS_FAULT != LOCK) return;
+  unsigned char *turned = fs->scratch;
+  if (*turned == 0 && call == 'u') {
+    *turned = 1;
+  } else if (*turned == 1 && call == 'w') {
+    *turned = 2;
+  } else if (*turned == 2 && call == 'u') {
+    *turned = 3;
+  } else if (*turned == 3 && call == 'c') {
+    abort();
+  }
+}
+
 static int slots_create(void *self, const char *path) {
   struct fs *fs = self;
   struct slot slot;
@@ -124,6 +140,7 @@ static int slots_create(void *self, const char *path) {
     memset(&slot, 0, sizeof slot);
     slot.used = 1;
     strcpy(slot.name, path + 1);
+    turn_lock(fs, 'c');
     return store(fs->disk, number, &slot);
   }
   return -ENOSPC;
@@ -156,6 +173,7 @@ static int slots_unlink(void *self, const char *path) {
   const int number = find(fs->disk, path, &slot);
   if (number < 0) return number;
   misuse_heap(fs);
+  turn_lock(fs, 'u');
   memset(&slot, 0, sizeof slot);
   slot.time = fs->disk->now;
   if (SLOTS_FAULT == NO_FLUSH) return fs->disk->write(fs->disk, (uint64_t)number, 1, &slot);
@@ -192,7 +210,10 @@ static int64_t slots_write(void *self, const char *path, uint64_t offset, const 
   const int number = find(fs->disk, path, &slot);
   if (number < 0) return number;
   if (offset > MOST || length > MOST - offset) return -EFBIG;
-  if (offset != 0) go_wrong(fs);
+  if (offset != 0) {
+    go_wrong(fs);
+    turn_lock(fs, 'w');
+  }
   memcpy(slot.data + offset, bytes, length);
   if (slot.length < offset + length) slot.length = (uint16_t)(offset + length);
   const int error = store(fs->disk, number, &slot);

@@ -28,6 +28,9 @@
 extern "C" {
 #endif
 
+/* Edges that are told apart; of more than these some count as one. */
+#define SISYFS_ARENA_EDGES (1u << 20)
+
 enum sisyfs_arena_fault {
   SISYFS_FAULT_NONE = 0,
   SISYFS_FAULT_NOT_LIVE = 1, /* free or realloc of what is not a live block: most often freed before */
@@ -95,6 +98,13 @@ struct sisyfs_arena_control {
    * libc's. */
   uint64_t seed;
   uint64_t random_asked;
+
+  /* Edges of instrumented code (cover.c): 1 for each that was reached, and how many of them were. The engine
+   * sets new_edges back to 0; to forget them all it clears the map and the count. */
+  uint64_t edges_reached;
+  uint64_t new_edges;
+  uint64_t edges_known; /* how many there are; 0: the instrumentation does not tell */
+  unsigned char edges[SISYFS_ARENA_EDGES];
 
   /* Called instead of ending the process. Must not return; if it is null or returns, the process ends. */
   void (*on_end)(struct sisyfs_arena_control* control, const struct sisyfs_arena_end* end);
