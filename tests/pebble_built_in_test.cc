@@ -64,8 +64,7 @@ TEST_F(PebbleBuiltInTest, AlsoWhereThePowerGoesInRecovery) {
   expect_same(3);
 }
 
-TEST_F(PebbleBuiltInTest, WhatWasLoadedIsSavedAgainAsItWas) {
-  make({});
+TEST(PebbleTargetTest, WhatWasLoadedIsSavedAgainAsItWas) {
   const std::unique_ptr<Target> target = make_pebble_target(), other = make_pebble_target();
   MemDisk disk{Image(Geometry{target->traits().block_size, BlockCount(target->traits().block_count),
                               target->traits().erase_blocks})};
