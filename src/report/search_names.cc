@@ -8,12 +8,9 @@ namespace sisyfs {
 namespace {
 
 constexpr std::pair<std::string_view, SearchOrder> kOrders[] = {
-    {"bfs", SearchOrder::kBreadthFirst},
-    {"dfs", SearchOrder::kDepthFirst},
-    {"recovery", SearchOrder::kMostRecovery},
-    {"rare", SearchOrder::kRarest},
-    {"coverage", SearchOrder::kCoverage},
-    {"walk", SearchOrder::kWalk},
+    {"bfs", SearchOrder::kBreadthFirst},      {"dfs", SearchOrder::kDepthFirst},
+    {"recovery", SearchOrder::kMostRecovery}, {"rare", SearchOrder::kRarest},
+    {"coverage", SearchOrder::kCoverage},     {"walk", SearchOrder::kWalk},
 };
 constexpr std::pair<std::string_view, Dedup> kDedups[] = {{"exact", Dedup::kExact},
                                                           {"shape", Dedup::kShape},
