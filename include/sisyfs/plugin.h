@@ -31,6 +31,8 @@
  */
 #pragma once
 
+/* This is C. NOLINTBEGIN(modernize-*) */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -177,3 +179,4 @@ __attribute__((visibility("default"))) const sisyfs_plugin* sisyfs_plugin_entry(
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-*) */

@@ -37,7 +37,7 @@ int make_plugin(const std::string& name) {
     return fail(bad_input(fmt::format("{} is there already: take another name, or remove it", name)));
   std::filesystem::create_directories(name + "/include/sisyfs", error);
   if (error) return fail(bad_input(fmt::format("cannot make the directory {}: {}", name, error.message())));
-  for (const auto& [path, text] : {std::pair(name + "/" + name + ".c", renamed(kSkeletonCode, name)),
+  for (const auto& [path, text] : {std::pair(fmt::format("{0}/{0}.c", name), renamed(kSkeletonCode, name)),
                                    std::pair(name + "/Makefile", renamed(kSkeletonMakefile, name)),
                                    std::pair(name + "/include/sisyfs/plugin.h", std::string(kPluginHeader))})
     if (Status s = write_file(path, text); !s) return fail(s.error());

@@ -60,6 +60,7 @@ Status start_with_sanitizer(const std::string& target) {
          1);
   std::vector<std::string> words = own_arguments();
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv("/proc/self/exe", argv.data());
