@@ -86,6 +86,29 @@ TEST(PluginTest, AFindingIsReplayedInAFreshProcess) {
   EXPECT_THAT(again.text, HasSubstr("still happens"));
 }
 
+// The way to a bug is often gone with the bug.
+TEST(PluginTest, AMendedBugDoesNotHappenAnyMore) {
+  const TemporaryDirectory where;
+  const std::string path = where.file("libslots.so");
+  const auto put = [&](const char* name) {
+    std::filesystem::remove(path);
+    std::filesystem::copy_file(std::string(SISYFS_PLUGIN_DIR "/lib") + name + ".so", path);
+  };
+  put("slots_no_flush");
+  const Answer found = run("check '" + path + "' --depth 3 --progress off");
+  ASSERT_EQ(found.code, 1) << found.text;
+  put("slots");
+  const Answer again = run("replay '" + token_in(found.text) + "'");
+  EXPECT_EQ(again.code, 0) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("does not happen any more"));
+}
+
+TEST(PluginTest, ADeathBeforeTheSearchIsTold) {
+  const Answer a = check("slots_format_dies", "");
+  EXPECT_EQ(a.code, 4) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("cannot be brought to its start: format: abort()"));
+}
+
 // The sanitizer ends the process; the search begins again in another one and tells what it said.
 TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))

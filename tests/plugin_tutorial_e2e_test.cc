@@ -27,7 +27,8 @@ std::vector<Command> commands_of(const std::string& page) {
     if (line.starts_with("```")) {
       in_block = !in_block;
     } else if (in_block) {
-      if (!all.empty() && !line.empty()) all.back().prints.push_back(line);
+      const bool left_out = line.find("  [") != std::string::npos;  // said in brackets, as everywhere
+      if (!all.empty() && !line.empty() && !left_out) all.back().prints.push_back(line);
     } else if (line.starts_with("    ./sisyfs") || line.starts_with("    make")) {
       all.push_back({line.substr(4), {}});
     }

@@ -17,7 +17,7 @@ struct myfs {
   unsigned char *block; /* of disk->block_size bytes */
 };
 
-static const char magic[8] = "myfs 1";
+static const char magic[] = "myfs 1";
 
 static int myfs_format(const sisyfs_disk *disk) {
   unsigned char *block = calloc(1, disk->block_size);

@@ -8,6 +8,7 @@
 #include "adapters/determinism.h"
 #include "adapters/plugin_host.h"
 #include "adapters/plugin_target.h"
+#include "disk/mem_disk.h"
 #include "judge/catalogue.h"
 #include "judge/disk_system.h"
 #include "models/workload_options.h"
@@ -89,6 +90,23 @@ uint32_t faults() {
          bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory);
 }
 
+// Whether a new file system can be had at all. What dies here has no trace that could be told.
+Status try_start(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims) {
+  const std::unique_ptr<Target> target = make_plugin_target(host, claims);
+  MemDisk disk{Image(host->geometry())};
+  const auto tell = [&](const char* call, int error) -> Status {
+    if (target->take_faults() != 0)
+      return system_error(
+          fmt::format("{} cannot be brought to its start: {}", host->code().path(), target->fault_text()));
+    if (error == 0) return {};
+    return bad_input(fmt::format("{} cannot be brought to its start: {} answers {}", host->code().path(),
+                                 call, errno_text(error)));
+  };
+  if (Status s = tell("format", target->format(disk)); !s) return s;
+  if (Status s = tell("mount", target->mount(disk)); !s) return s;
+  return tell("a look at the root directory", target->walk().error);
+}
+
 Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
   const Result<Geometry> geometry = geometry_of(options);
   if (!geometry) return geometry.error();
@@ -102,6 +120,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
+  if (Status s = try_start(host, claims); !s) return s.error();
   DiskSetup setup;
   setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
   setup.one_thread = true;

@@ -117,6 +117,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   out.findings = checked.findings;
   out.marks = checked.marks;
   out.alive = false;
+  bool used = false;
   const int error = is_dead(out.findings) ? EIO : target_.mount(disk_);
   out.findings |= faults_of(target_);
   out.work = blocks_written();
@@ -147,11 +148,12 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     const bool trial = out.findings == 0 && setup_.usability && !mutant(Mutant::kNeverUsed);
     std::string* why = notes == nullptr ? nullptr : &notes->unusable;
     if (trial) out.findings |= whole ? try_use(out.tree, why) : known_use(out);
+    used = trial;
   }
   if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers)
     out.findings |= compare_ways(image, run, out.tree, notes);
   disk_.watch(nullptr);
-  if (notes != nullptr) notes->fault = target_.fault_text();
+  if (notes != nullptr) notes->fault = (used ? "when it was used afterwards, " : "") + target_.fault_text();
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <charconv>
+#include <cstring>
 #include <vector>
 
 #include "base/mutant.h"
@@ -45,6 +47,33 @@ std::string choices_text(const Trace& trace) {
   return text;
 }
 
+// A target may be a path. What a token or a shell takes for something else is written as % and two digits.
+std::string escaped(std::string_view target) {
+  std::string text;
+  for (const char c : target) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+@=", c) != nullptr;
+    if (plain)
+      text += c;
+    else
+      text += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string target;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = text.data() + i + 1;
+    const bool coded = text[i] == '%' && i + 2 < text.size() &&
+                       std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+    target += coded ? static_cast<char>(value) : text[i];
+    if (coded) i += 2;
+  }
+  return target;
+}
+
 Result<Trace> parse_choices(std::string_view text) {
   Trace trace;
   if (text.empty()) return trace;
@@ -64,8 +93,8 @@ Result<Trace> parse_choices(std::string_view text) {
 
 std::string make_token(const Replay& replay) {
   const std::string body =
-      fmt::format("{}:{}:{}:{}:{}", kVersion, replay.setup.target, fmt::join(replay.setup.settings, ","),
-                  info(replay.kind).code, choices_text(replay.trace));
+      fmt::format("{}:{}:{}:{}:{}", kVersion, escaped(replay.setup.target),
+                  fmt::join(replay.setup.settings, ","), info(replay.kind).code, choices_text(replay.trace));
   return body + ":" + checksum(body);
 }
 
@@ -91,7 +120,7 @@ Result<Replay> parse_token(std::string_view token) {
         fmt::format("the token names the finding '{}', which this program does not know", parts[3]));
   Replay replay;
   replay.kind = kind->kind;
-  replay.setup.target = parts[1];
+  replay.setup.target = unescaped(parts[1]);
   if (!parts[2].empty())
     for (std::string_view setting : split(parts[2], ',')) replay.setup.settings.emplace_back(setting);
   Result<Trace> trace = parse_choices(parts[4]);

@@ -44,5 +44,17 @@ TEST(TokenTest, AnotherVersionIsNamed) {
   EXPECT_NE(parsed.error().message.find("version s9"), std::string::npos) << parsed.error().message;
 }
 
+// Paths of plug-ins hold anything.
+TEST(TokenTest, TargetsMayBePathsOfAnyKind) {
+  for (const char* path : {"./libmyfs.so", "./a b:c/x.so", "/tmp/100%/lib,1.so", "./%41.so", "./tail%4"}) {
+    const Replay replay{FindingKind::kNotAllowed, {path, {"files=1"}}, {Choice{3}}};
+    const std::string token = make_token(replay);
+    EXPECT_EQ(token.find(' '), std::string::npos) << token;
+    const Result<Replay> again = parse_token(token);
+    ASSERT_TRUE(again) << token;
+    EXPECT_EQ(*again, replay) << token;
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs

@@ -31,6 +31,7 @@ enum fault {
   HOG,           /* unlink wants all memory that there is */
   SMASH,         /* a write behind the start of a file overwrites the checker's memory */
   NO_ENOMEM,     /* mount does not look whether malloc gave anything */
+  FORMAT_DIES,   /* format aborts */
   ASSERTION,     /* a write behind the start of a file fails an assertion */
   OLD_MINOR,     /* no fault: of version 1.0, whose table was shorter */
   NEW_MINOR,     /* no fault: of a later minor version, with a larger table */
@@ -83,6 +84,7 @@ static int find(const sisyfs_disk *disk, const char *path, struct slot *slot) {
 
 static int slots_format(const sisyfs_disk *disk) {
   struct slot empty = {0};
+  if (SLOTS_FAULT == FORMAT_DIES) abort();
   for (int i = 0; i < SLOTS; i++) {
     const int error = store(disk, i, &empty);
     if (error != 0) return error;
