@@ -123,5 +123,15 @@ TEST(BenchTest, WhatABenchDoesNotTakeIsRefused) {
   EXPECT_EQ(run("bench shape --set reuse=never").code, 2);
 }
 
+// Memos that forget at once, deep enough that a look for a known answer strays.
+TEST(BenchTest, CrashCountsWhatNeedNotBeRun) {
+  const Answer a = run("bench crash --depth 5 --rounds 1 --json");
+  ASSERT_EQ(a.code, 0) << a.text;
+  const json out = json::parse(a.text.substr(a.text.find('{')));
+  EXPECT_GE(out["runs_saved"].get<double>(), 20);
+  EXPECT_GE(out["nested_runs_saved"].get<double>(), 1);
+  EXPECT_GT(out["judged_per_s_2"].get<double>(), 0);
+}
+
 }  // namespace
 }  // namespace sisyfs

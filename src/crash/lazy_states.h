@@ -73,7 +73,7 @@ class LazyStates : public Undecided {
   // Some choice was made in this run.
   bool decided() const { return !choices_.empty(); }
   // The reader starts again from its first read, and will read the same.
-  void rewind() { reads_ = 0, passed_ = 0; }
+  void rewind() { reads_ = 0, passed_ = 0, strayed_ = false; }
   // Choices of this run so far. Those after the first `count` are forgotten, and the reader starts again.
   size_t choices() const { return choices_.size(); }
   void forget(size_t count);
@@ -106,7 +106,8 @@ class LazyStates : public Undecided {
   std::vector<Choice> choices_;
   std::vector<Epoch::Kept> earlier_;
   uint32_t reads_ = 0;
-  size_t passed_ = 0;  // choices that the reader of this run has come by
+  size_t passed_ = 0;     // choices that the reader of this run has come by
+  bool strayed_ = false;  // it came by one that was made elsewhere, or by a new one before the old
   uint64_t runs_ = 0;
   StateCount stood_for_;
 };
