@@ -199,8 +199,11 @@ TEST(LazyStatesDeathTest, AReaderThatReadsSomethingElseIsNoticed) {
   ASSERT_TRUE(lazy.next());
   (void)lazy.block(BlockAddress(1));
   ASSERT_TRUE(lazy.next());
-  EXPECT_DEATH((void)lazy.block(BlockAddress(2)), "reads the same next");
   EXPECT_DEATH((void)lazy.next(), "indistinguishable");
+  // Who only looks for a known answer may stray, as long as that is forgotten.
+  (void)lazy.block(BlockAddress(2));
+  EXPECT_DEATH((void)lazy.next(), "reads the same next");
+  lazy.forget(1);
   (void)lazy.block(BlockAddress(1));
   EXPECT_FALSE(lazy.next());
 }
