@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "adapters/needed_libraries.h"
 
 namespace sisyfs {
 namespace {
@@ -96,10 +96,11 @@ void on_fault(sisyfs_arena_control* control) {
 
 // Whether the library was built with a sanitizer, whose runtime has to be there before all else.
 bool is_sanitized(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return content.find("libasan.so") != std::string::npos || content.find("libtsan.so") != std::string::npos ||
-         content.find("libubsan.so") != std::string::npos || content.find("__asan_init") != std::string::npos;
+  const std::vector<std::string> needed = needed_libraries(path);
+  return std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
+    return name.starts_with("libasan.so") || name.starts_with("libtsan.so") ||
+           name.starts_with("libubsan.so");
+  });
 }
 
 }  // namespace

@@ -9,9 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <utility>
 #include <vector>
 
+#include "adapters/needed_libraries.h"
 #include "adapters/plugin_check.h"
 
 namespace sisyfs::cli {
@@ -22,11 +23,9 @@ constexpr const char* kLog = "SISYFS_SANITIZER_LOG";
 
 // "libasan.so.8", as the library asks for it; empty if it does not.
 std::string runtime_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!content.starts_with("\177ELF")) return {};
-  const size_t at = content.find("libasan.so");
-  return at == std::string::npos ? std::string() : content.c_str() + at;
+  for (std::string& name : needed_libraries(path))
+    if (name.starts_with("libasan.so")) return std::move(name);
+  return {};
 }
 
 std::vector<std::string> own_arguments() {
