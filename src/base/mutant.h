@@ -66,6 +66,8 @@ enum class Mutant : uint8_t {
   kOneNestedLook,       // of each recovery only one moment is cut
   kCloseNested,         // a power cut in recovery settles what the first one left open
   kFailedWrites,        // a write to the disk that fails is done all the same
+  kScratchUnread,       // on a disk in scratch, what was in doubt is as the image says
+  kForgetChange,        // on a disk in scratch, only the first block that changed counts
   kFailFirstOnly,       // only the first disk access of an op can fail
   kRefusalUndone,       // an op that the disk failed is surely not done
   kDeafToWords,         // that the target says to be stable is not heeded within the op

@@ -166,7 +166,8 @@ void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
     return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank &&
            !mutant(Mutant::kNarrowKeepsLost);
   };
-  std::vector<uint32_t> floor(places_.size(), kNone);  // by place: the newest slot that was surely kept
+  std::vector<uint32_t>& floor = to.floor_;  // by place: the newest slot that was surely kept
+  floor.assign(places_.size(), kNone);
   for (uint32_t p = 0; p < places_.size(); p++) {
     uint32_t s = places_[p].top;
     while (s != kNone && known[pieces_[slots_[s].piece].chain].least <= pieces_[slots_[s].piece].rank)

@@ -189,6 +189,7 @@ class Epoch {
   DenseIndex place_index_;        // by block address
   DenseIndex unit_index_;         // by unit of this layer, when chains are units
   std::vector<BlockRef> before_;  // what the blocks held that are being erased, or written by scattered units
+  std::vector<uint32_t> floor_;   // of what it was narrowed from
   std::vector<std::byte> page_;   // raw flash: the page that is half programmed
   uint32_t first_chain_ = 0, frozen_pieces_ = 0, layer_ = 0;  // of what is not behind a power cut
 };

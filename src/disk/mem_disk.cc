@@ -1,8 +1,21 @@
 #include "disk/mem_disk.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/mutant.h"
 
 namespace sisyfs {
+namespace {
+
+void copy_bytes(const Block* block, std::span<std::byte> out) {
+  if (block == nullptr)
+    std::memset(out.data(), 0, out.size());
+  else
+    std::memcpy(out.data(), block->bytes().data(), out.size());
+}
+
+}  // namespace
 
 // Nearly all calls are for one block, and a division takes as long as the rest of a read.
 bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
@@ -32,6 +45,12 @@ IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
   if (fails()) return IoStatus::kIoError;
   const size_t size = state_.current.geometry().block_size;
+  if (in_scratch_) {
+    BlockAddress address = first;
+    for (size_t at = 0; at < out.size(); at += size, address = address + BlockCount(1))
+      std::memcpy(out.data() + at, fetch(address), size);
+    return IoStatus::kOk;
+  }
   if (geometry().is_flash() && !all_are(is_readable, first, out.size() / size)) return IoStatus::kIoError;
   if (reads_ != nullptr) {
     BlockAddress address = first;
@@ -41,10 +60,13 @@ IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   return IoStatus::kOk;
 }
 
+bool MemDisk::decide(BlockAddress address, BlockRef* block) {
+  return reads_->read(address) && undecided_ != nullptr && undecided_->decide(address, block);
+}
+
 void MemDisk::note_read(BlockAddress address) {
-  if (!reads_->read(address) || undecided_ == nullptr) return;
   BlockRef block;
-  if (undecided_->decide(address, &block)) state_.current.set(address, std::move(block));
+  if (decide(address, &block)) state_.current.set(address, std::move(block));
 }
 
 IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
@@ -55,20 +77,21 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   const size_t size = state_.current.geometry().block_size;
   if (geometry().is_flash() && !all_are(is_erased, first, bytes.size() / size))
     return misuse(Access::kProgramAgain, first, BlockCount(bytes.size() / size));
-  scratch_.clear();
+  blocks_.clear();
   BlockAddress address = first;
   for (size_t at = 0; at < bytes.size(); at += size, address = address + BlockCount(1)) {
-    scratch_.push_back(make_block(bytes.subspan(at, size)));
-    state_.current.set(address, scratch_.back());
+    if (in_scratch_) std::memcpy(overwrite(address), bytes.data() + at, size);
+    if (keeps_log_) blocks_.push_back(make_block(bytes.subspan(at, size)));
+    if (!in_scratch_) state_.current.set(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
-  state_.log.add_write(first, scratch_, flags);
+  if (keeps_log_) state_.log.add_write(first, blocks_, flags);
   return failed ? IoStatus::kIoError : IoStatus::kOk;
 }
 
 IoStatus MemDisk::flush() {
   if (fails()) return IoStatus::kIoError;
-  state_.log.add_flush();
+  if (keeps_log_) state_.log.add_flush();
   return IoStatus::kOk;
 }
 
@@ -82,14 +105,17 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
   const uint32_t unit = geometry().erase_blocks;
   if (unit != 0 && (first.value % unit != 0 || count.value % unit != 0))
     return misuse(Access::kErasePart, first, count);
-  scratch_.clear();
+  blocks_.clear();
   for (uint64_t i = 0; i < count.value; i++) {
     const BlockAddress address = first + BlockCount(i);
-    scratch_.push_back(discarded(address));
-    state_.current.set(address, scratch_.back());
+    blocks_.push_back(discarded(address));
+    if (in_scratch_)
+      copy_bytes(blocks_.back().get(), {overwrite(address), geometry().block_size});
+    else
+      state_.current.set(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
-  state_.log.add_discard(first, scratch_);
+  if (keeps_log_) state_.log.add_discard(first, blocks_);
   return IoStatus::kOk;
 }
 
@@ -104,13 +130,70 @@ BlockRef MemDisk::discarded(BlockAddress address) {
     case DiscardReads::kZeros:
       return {};
     case DiscardReads::kOld:
-      if (reads_ != nullptr) note_read(address);  // what comes of it depends on what was there
+      // What comes of it depends on what was there.
+      if (in_scratch_) return make_block({fetch(address), geometry().block_size});
+      if (reads_ != nullptr) note_read(address);
       return BlockRef::share(state_.current.block(address));
     case DiscardReads::kGarbage:
       return filled_block(geometry().block_size, kRubbish);
   }
   return {};
 }
+
+// --- in scratch ---
+
+void MemDisk::begin_scratch(Keep keep) {
+  if (geometry().is_flash()) return;
+  if (!in_scratch_) scratch_.restart(geometry());
+  in_scratch_ = true;
+  keeps_log_ = keep == Keep::kLog;
+  remembers_ = false;
+}
+
+const std::byte* MemDisk::fetch(BlockAddress address) {
+  if (const std::byte* bytes = scratch_.find(address)) return bytes;
+  BlockRef decided;
+  const bool was_open = reads_ != nullptr && decide(address, &decided);
+  const Block* block =
+      was_open && !mutant(Mutant::kScratchUnread) ? decided.get() : state_.current.block(address);
+  std::byte* bytes = scratch_.add(address);
+  copy_bytes(block, {bytes, geometry().block_size});
+  return bytes;
+}
+
+// Nothing is decided for the sake of a comparison: what is in doubt there counts as what the image says.
+std::byte* MemDisk::overwrite(BlockAddress address) {
+  const size_t size = geometry().block_size;
+  std::byte* bytes = scratch_.find(address);
+  if (remembers_ && std::ranges::find(changed_, address) == changed_.end()) {
+    changed_.push_back(address);
+    before_.resize(changed_.size() * size);
+    std::byte* copy = before_.data() + before_.size() - size;
+    if (bytes != nullptr)
+      std::memcpy(copy, bytes, size);
+    else
+      state_.current.read(address, {copy, size});
+  }
+  return bytes != nullptr ? bytes : scratch_.add(address);
+}
+
+void MemDisk::remember() {
+  remembered_ = state_.current.digest();
+  remembers_ = in_scratch_;
+  changed_.clear();
+  before_.clear();
+}
+
+bool MemDisk::has_changed() {
+  if (!in_scratch_) return state_.current.digest() != remembered_;
+  const size_t size = geometry().block_size;
+  const size_t count = mutant(Mutant::kForgetChange) ? std::min<size_t>(changed_.size(), 1) : changed_.size();
+  for (size_t i = 0; i < count; ++i)
+    if (std::memcmp(scratch_.find(changed_[i]), before_.data() + i * size, size) != 0) return true;
+  return false;
+}
+
+// ---
 
 void MemDisk::redo(const Log& log) {
   for (const Event* event : log.events(events_)) {

@@ -21,6 +21,7 @@
 #include "disk/first_reads.h"
 #include "disk/image.h"
 #include "disk/log.h"
+#include "disk/scratch.h"
 
 namespace sisyfs {
 
@@ -62,7 +63,11 @@ class MemDisk : public Disk {
 
   const DiskState& state() const { return state_; }
   DiskState save() const { return state_; }
-  void load(DiskState state) { state_ = std::move(state); }
+  void load(DiskState state) {
+    state_ = std::move(state);
+    in_scratch_ = false;
+    keeps_log_ = true;
+  }
   // Does again what a log of this disk says, on what it holds now.
   void redo(const Log& log);
   // What discarded blocks read as from now on. No part of the state.
@@ -73,6 +78,15 @@ class MemDisk : public Disk {
     reads_ = reads;
     undecided_ = undecided;
   }
+
+  // From now on, until the next load, blocks are written to plain memory, where reads find them, and the
+  // image that reads saw so far stays as it is. The log goes on, or not even that: then a write costs a copy.
+  // Has no effect on raw flash.
+  enum class Keep : uint8_t { kLog, kNothing };
+  void begin_scratch(Keep keep);
+  // Whether the disk holds anything else than when this was called last.
+  void remember();
+  bool has_changed();
 
   // The nth access from now on, counted from 1, fails: it has no effect. 0: none does.
   void fail_call(uint32_t nth) {
@@ -87,16 +101,24 @@ class MemDisk : public Disk {
   IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags = {}) override;
   IoStatus flush() override;
   IoStatus discard(BlockAddress first, BlockCount count) override;
-  void mark(const Mark& mark) override { state_.log.add_mark(mark); }
+  void mark(const Mark& mark) override {
+    if (keeps_log_) state_.log.add_mark(mark);
+  }
 
  private:
   bool in_range(Access access, BlockAddress first, size_t bytes);
   void note_read(BlockAddress address);
+  // Whether this read decides what an open block holds.
+  bool decide(BlockAddress address, BlockRef* block);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
   IoStatus misuse(Access access, BlockAddress first, BlockCount count);
   // Whether all blocks are so. What depends on a block is a read of it.
   bool all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count);
   BlockRef discarded(BlockAddress address);
+
+  // In scratch: the bytes of a block, which is read if it is not there yet; and a place for new ones.
+  const std::byte* fetch(BlockAddress address);
+  std::byte* overwrite(BlockAddress address);
 
   DiskState state_;
   DiscardReads discard_reads_ = DiscardReads::kZeros;
@@ -104,8 +126,15 @@ class MemDisk : public Disk {
   Undecided* undecided_ = nullptr;
   uint32_t fail_call_ = 0;
   bool call_failed_ = false;
-  std::vector<BlockRef> scratch_;  // the blocks of the write at hand
+  std::vector<BlockRef> blocks_;  // of the write at hand
   std::vector<const Event*> events_;
+
+  bool in_scratch_ = false, keeps_log_ = true;
+  Scratch scratch_;
+  Digest remembered_;                  // out of scratch
+  bool remembers_ = false;             // in scratch
+  std::vector<BlockAddress> changed_;  // written since
+  std::vector<std::byte> before_;      // and what they held
 };
 
 }  // namespace sisyfs

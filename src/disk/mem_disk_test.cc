@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "disk/failing_disk.h"
@@ -173,6 +174,102 @@ TEST_F(MemDiskTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
   EXPECT_EQ(discarded(DiscardReads::kZeros), filled(4, 0));
   EXPECT_EQ(discarded(DiscardReads::kOld), filled(4, 5));
   EXPECT_EQ(discarded(DiscardReads::kGarbage), filled(4, 0xDB));
+}
+
+struct ScratchTest : Fixture {};
+
+TEST_F(ScratchTest, ReadsSeeWritesAndTheStateDoesNot) {
+  ASSERT_EQ(disk.write(BlockAddress(1), filled(4, 3)), IoStatus::kOk);
+  const DiskState before = disk.save();
+  disk.begin_scratch(MemDisk::Keep::kNothing);
+  ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
+  ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
+  ASSERT_EQ(disk.flush(), IoStatus::kOk);
+  disk.mark({MarkKind::kPromise, 1});
+  EXPECT_EQ(content(disk, 1, 4), filled(4, 3));
+  EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
+  EXPECT_EQ(content(disk, 3, 4), filled(4, 0));
+  EXPECT_EQ(disk.state().current, before.current);
+  EXPECT_EQ(disk.state().log.size(), before.log.size());
+  EXPECT_EQ(disk.write(BlockAddress(7), filled(8, 5)), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.state().log.strays(), 1u);
+  disk.load(before);
+  EXPECT_EQ(content(disk, 2, 4), filled(4, 0)) << "a load ends it";
+  ASSERT_EQ(disk.flush(), IoStatus::kOk);
+  EXPECT_EQ(disk.state().log.size(), before.log.size() + 1);
+}
+
+TEST_F(ScratchTest, WhatIsWrittenBackIsNoChange) {
+  for (const bool scratch : {false, true}) {
+    disk.load(DiskState(Image({4, BlockCount(8)})));
+    ASSERT_EQ(disk.write(BlockAddress(1), filled(4, 3)), IoStatus::kOk);
+    if (scratch) disk.begin_scratch(MemDisk::Keep::kNothing);
+    ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 4)), IoStatus::kOk);
+    disk.remember();
+    EXPECT_FALSE(disk.has_changed());
+    for (const uint64_t block : {1, 2}) {
+      ASSERT_EQ(disk.write(BlockAddress(block), filled(4, 9)), IoStatus::kOk);
+      ASSERT_EQ(disk.write(BlockAddress(block), filled(4, 8)), IoStatus::kOk);
+      EXPECT_TRUE(disk.has_changed());
+      ASSERT_EQ(disk.write(BlockAddress(block), filled(4, static_cast<int>(block) + 2)), IoStatus::kOk);
+      EXPECT_FALSE(disk.has_changed());
+    }
+    ASSERT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
+    EXPECT_TRUE(disk.has_changed());
+    disk.remember();
+    EXPECT_FALSE(disk.has_changed());
+  }
+}
+
+// Blocks that are open: each holds a value of its own, once somebody asks.
+struct OddBlocksOpen : Undecided {
+  bool decide(BlockAddress address, BlockRef* block) override {
+    asked.push_back(address.value);
+    if (address.value % 2 == 0) return false;
+    *block = filled_block(4, static_cast<std::byte>(100 + address.value));
+    return true;
+  }
+  std::vector<uint64_t> asked;
+};
+
+// Nobody who uses a disk can tell whether it is in scratch: by what is read, by what is asked for, by the
+// log.
+TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    Image start({4, BlockCount(8)});
+    for (uint64_t b = 0; b < 8; b += 1 + random() % 3) start.write(BlockAddress(b), filled(4, 50));
+    MemDisk plain{start}, scratch{start};
+    OddBlocksOpen of_plain, of_scratch;
+    FirstReads plain_reads, scratch_reads;
+    plain_reads.restart(BlockCount(8));
+    scratch_reads.restart(BlockCount(8));
+    plain.watch(&plain_reads, &of_plain);
+    scratch.watch(&scratch_reads, &of_scratch);
+    const auto discards = static_cast<DiscardReads>(round % 3);
+    plain.set_discard(discards);
+    scratch.set_discard(discards);
+    scratch.begin_scratch(MemDisk::Keep::kLog);
+    for (int call = 0; call < 12; ++call) {
+      const BlockAddress first(random() % 8);
+      const size_t count = 1 + random() % 2, kind = random() % 4;
+      if (kind == 0) {
+        const Bytes bytes = filled(4 * count, static_cast<int>(random() % 3));
+        EXPECT_EQ(plain.write(first, bytes), scratch.write(first, bytes));
+      } else if (kind == 1) {
+        EXPECT_EQ(plain.discard(first, BlockCount(count)), scratch.discard(first, BlockCount(count)));
+      } else {
+        Bytes out(4 * count), other(4 * count);
+        EXPECT_EQ(plain.read(first, out), scratch.read(first, other));
+        EXPECT_EQ(out, other);
+      }
+    }
+    EXPECT_EQ(of_plain.asked, of_scratch.asked);
+    EXPECT_EQ(plain.state().log.digest(), scratch.state().log.digest());
+    EXPECT_EQ(plain.state().log.size(), scratch.state().log.size());
+    EXPECT_EQ(scratch.state().current, start);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+  }
 }
 
 // A disk that leaves discarded blocks alone makes the log depend on what was there.

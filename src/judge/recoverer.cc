@@ -110,6 +110,8 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   disk_.load(DiskState(image));
   reads_.restart(image.geometry().block_count);
   disk_.watch(&reads_, run);
+  // What is decided on the way goes to no image, and what is done to it is told by the log.
+  if (run != nullptr) disk_.begin_scratch(MemDisk::Keep::kLog);
   target_.power_cut();
   // What is decided on the way is in no image, by which parts of a recovery could be known again.
   const bool whole = run != nullptr || notes != nullptr || damaged_;

@@ -32,17 +32,13 @@ class Trial {
   // Performs the op here and there. With `may_be_full` no room is a good answer; *full says that it was
   // given.
   bool perform(const Op& op, bool may_be_full = false, bool* full = nullptr) {
-    Tree after = tree_;
-    const OpResult expected = sisyfs::apply(op, after);
     const OpResult result = target_.apply(op);
     if (may_be_full && result.error == ENOSPC) {
       *full = true;
       return true;
     }
-    if (result == expected) {
-      tree_ = std::move(after);
-      return true;
-    }
+    const OpResult expected = sisyfs::apply(op, tree_);
+    if (result == expected) return true;
     if (result.error != expected.error)
       return fail("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
                   errno_text(expected.error));
@@ -82,18 +78,27 @@ class Trial {
 
   bool delete_all() { return delete_below(Path("/"), kRootNode); }
 
+  // The tree changes on the way, so each round looks for the next name that the round before has not seen.
   bool delete_below(const Path& directory, NodeId node) {
-    // What the tree was keeps its entries while the tree changes on the way.
-    const Tree before = tree_;
-    for (const Tree::Entry& entry : before.children(node)) {
-      if (!Path::holds(entry.name()) || !directory.has_room_for(entry.name())) continue;
-      const Path path = directory.child(entry.name());
-      const bool is_directory = tree_.node(entry.node).type == FileType::kDirectory;
-      if (is_directory && !delete_below(path, entry.node)) return false;
+    Path path = directory;
+    while (const Tree::Entry* entry = next_child(directory, node, path)) {
+      path = directory.child(entry->name());
+      const NodeId child = entry->node;
+      const bool is_directory = tree_.node(child).type == FileType::kDirectory;
+      if (is_directory && !delete_below(path, child)) return false;
       const OpKind kind = is_directory ? OpKind::kRmdir : OpKind::kUnlink;
       if (can(kind) && !perform(Op::of(kind, path))) return false;
     }
     return true;
+  }
+
+  // The first entry of a directory whose path comes after this one.
+  const Tree::Entry* next_child(const Path& directory, NodeId node, const Path& after) const {
+    for (const Tree::Entry& entry : tree_.children(node)) {
+      if (!Path::holds(entry.name()) || !directory.has_room_for(entry.name())) continue;
+      if (directory.child(entry.name()) > after) return &entry;
+    }
+    return nullptr;
   }
 
   // With nothing left there is room again.
@@ -106,11 +111,11 @@ class Trial {
     if (const int error = target_.unmount()) return fail("unmount answers {}", errno_text(error));
     if (target_.traits().has_fsck) {
       RepairReport report;
-      const Digest before = disk_.state().current.digest();
+      disk_.remember();
       target_.fsck(disk_, FsckMode::kRepair, &report);
       if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
       if (!report.clean()) return fail("its check finds: {}", target_.problem_text(report.problems.front()));
-      if (disk_.state().current.digest() != before) return fail("its repair changes a disk that needs none");
+      if (disk_.has_changed()) return fail("its repair changes a disk that needs none");
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
     const Walk walk = target_.walk();
@@ -130,6 +135,7 @@ class Trial {
 }  // namespace
 
 bool is_usable(Target& target, MemDisk& disk, const Bounds& bounds, Tree tree, std::string* why) {
+  disk.begin_scratch(MemDisk::Keep::kNothing);
   return Trial(target, disk, bounds, std::move(tree), why).run();
 }
 

@@ -178,7 +178,7 @@ void Core::free_orphans() {
 
 // --- the life of the system ---
 
-unsigned Core::max_logged() const {
+unsigned Core::count_logged() const {
   const unsigned ring = layout_.ring_blocks();
   unsigned n = 0;
   while (n < kMaxPages && n + 1 + (n + kTags) / kTags + 2 <= ring) ++n;

@@ -92,13 +92,13 @@ struct Needs {
 
 class Core {
  public:
-  explicit Core(const Config& config) : config_(config), layout_(config) {}
+  explicit Core(const Config& config) : config_(config), layout_(config), max_logged_(count_logged()) {}
 
   const Config& config() const { return config_; }
   const Layout& layout() const { return layout_; }
   static constexpr uint64_t max_file_size() { return uint64_t{kMaxFileBlocks} * kBlockSize; }
   // Blocks that one transaction can log.
-  unsigned max_logged() const;
+  unsigned max_logged() const { return max_logged_; }
 
   int format(Disk& disk);
   int mount(Disk& disk);
@@ -223,8 +223,11 @@ class Core {
   void drop_link(Ino ino);
   bool is_held(Ino ino, const Inode& inode) const;
 
+  unsigned count_logged() const;
+
   Config config_;
   Layout layout_;
+  unsigned max_logged_;
   Memory memory_{};
   Memory backup_{};
   Memory commit_backup_{};

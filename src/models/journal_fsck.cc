@@ -1,6 +1,7 @@
 #include "models/journal_fsck.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sisyfs::journal {
 namespace {
@@ -284,10 +285,9 @@ void Fsck::check_links() {
 }
 
 void Fsck::check_maps() {
-  for (unsigned i = 0; i < config_.blocks; ++i) {
-    const uint64_t one = uint64_t{1} << i;
-    if ((used_ & one) == (memory_.block_map & one)) continue;
-    say((used_ & one) != 0 ? kLostBlock : kDeadBlock, {layout_.data(i)});
+  for (uint64_t wrong = used_ ^ memory_.block_map; wrong != 0; wrong &= wrong - 1) {
+    const auto i = static_cast<unsigned>(std::countr_zero(wrong));
+    say((used_ >> i & 1) != 0 ? kLostBlock : kDeadBlock, {layout_.data(i)});
     maps_changed_ = true;
   }
   memory_.block_map = used_;

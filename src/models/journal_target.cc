@@ -181,7 +181,8 @@ class JournalTarget : public Target {
   int walk_directory(Ino directory, NodeId to, Walk& out) {
     const Path here = out.where;
     struct Item {
-      ShortName name;
+      std::array<char, kNameLength> name;
+      uint8_t length;
       Ino ino;
       Type type;
     };
@@ -189,12 +190,15 @@ class JournalTarget : public Target {
     unsigned count = 0;
     int error = core_.each_entry(directory, [&](std::string_view name, Ino ino, Type type) {
       Item& item = items[count++];
-      item = {{}, ino, type};
-      item.name.length = static_cast<uint8_t>(name.size());
-      std::copy(name.begin(), name.end(), item.name.bytes.begin());
+      std::copy(name.begin(), name.end(), item.name.begin());
+      item.length = static_cast<uint8_t>(name.size());
+      item.ino = ino;
+      item.type = type;
     });
-    for (unsigned i = 0; i < count && error == 0; ++i)
-      error = walk_entry(items[i].name.text(), items[i].ino, items[i].type, here, to, out);
+    for (unsigned i = 0; i < count && error == 0; ++i) {
+      const Item& item = items[i];
+      error = walk_entry({item.name.data(), item.length}, item.ino, item.type, here, to, out);
+    }
     if (error == 0) out.where = here;
     return error;
   }
