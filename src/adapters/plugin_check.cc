@@ -19,12 +19,6 @@ namespace {
 constexpr uint64_t kBlocks = 256;
 constexpr uint32_t kBlockSize = 512;
 
-void set_fallback(OptionSpec& spec, std::string_view value) {
-  const auto at = std::find(spec.values.begin(), spec.values.end(), value);
-  SISYFS_ASSERT(at != spec.values.end(), "an option falls back to one of its values");
-  spec.fallback = at - spec.values.begin();
-}
-
 std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
   const auto or_else = [](uint64_t value, uint64_t fallback) {
     return static_cast<int64_t>(value != 0 ? value : fallback);
@@ -54,11 +48,9 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
-  for (OptionSpec& spec : cut_specs()) {
-    // A repair that puts a whole disk in order has read it all: there is nothing to be lazy about.
-    if (spec.name == "crash") set_fallback(spec, t.contract == SISYFS_STRUCTURE ? "prefixes" : "lazy");
-    specs.push_back(std::move(spec));
-  }
+  // A repair that puts a whole disk in order has read it all: there is nothing to be lazy about.
+  const std::string_view crash = t.contract == SISYFS_STRUCTURE ? kThesisCuts : kPlainDiskCuts;
+  for (OptionSpec& spec : cut_specs("", crash)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec());
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));

@@ -27,16 +27,16 @@ void set_workload(const Options& options, DiskSetup& setup) {
   set_cuts(options, setup);
 }
 
-std::vector<OptionSpec> cut_specs(std::string_view prefix, const CutDefaults& defaults) {
+std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view crash) {
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
       OptionSpec::choice(
-          "crash", {"prefixes", "subsets", "lazy", "none"}, defaults.crash,
+          "crash", {"prefixes", "subsets", "lazy", "none"}, crash,
           says("what a power cut keeps of the writes since the last flush: the first so many; "
                "any of them, tried one by one up to a bound; any of them, told apart only where "
                "recovery looks; or the power never goes")),
       OptionSpec::choice(
-          "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, defaults.device,
+          "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, "by-crash",
           says("what the device does to writes that no flush has followed: as `crash` says; "
                "keeps their order; the same, and of the one that is cut off its first blocks; "
                "any of them may be lost; keeps their order, and of the one that is cut off any "

@@ -14,18 +14,13 @@ namespace sisyfs {
 // among the target's, and sync_writes, which is there where the target knows O_SYNC.
 void set_workload(const Options& options, DiskSetup& setup);
 
-// What is meant where nothing is said of crash and device. The first is what the thesis does; the second is
-// for a system that has no reason of its own: every crash state of a device that reorders between two
-// flushes.
-struct CutDefaults {
-  std::string_view crash = "prefixes";
-  std::string_view device = "by-crash";
-};
-inline constexpr CutDefaults kThesisCuts{}, kPlainDiskCuts{"lazy", "disk"};
+// The values of `crash` where nothing is said of it. The first is for the models of the thesis, whose devices
+// keep order; the second for all others: every crash state of a device that reorders between two flushes.
+inline constexpr std::string_view kThesisCuts = "prefixes", kPlainDiskCuts = "lazy";
 
 // The options about power cuts: crash, device, samples, sample_seed, nesting and all_nested. `prefix` comes
 // first in what is said of each.
-std::vector<OptionSpec> cut_specs(std::string_view prefix = "", const CutDefaults& defaults = kThesisCuts);
+std::vector<OptionSpec> cut_specs(std::string_view prefix = "", std::string_view crash = kThesisCuts);
 // After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);
 

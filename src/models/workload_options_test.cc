@@ -8,8 +8,8 @@
 namespace sisyfs {
 namespace {
 
-DiskSetup setup_with(const CutDefaults& defaults, const std::vector<std::string>& settings) {
-  const Result<Options> options = Options::parse(cut_specs("", defaults), settings);
+DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& settings) {
+  const Result<Options> options = Options::parse(cut_specs("", crash), settings);
   EXPECT_TRUE(options);
   DiskSetup setup;
   setup.make_target = [] { return journal::make_target(journal::Config()); };
