@@ -88,6 +88,9 @@ TEST(CliTest, AFindingIsToldInTheSimplestPerspectiveThatHasIt) {
   EXPECT_THAT(early.text, HasSubstr("Perspective 1 of 5, device=ordered"));
   EXPECT_THAT(early.text, Not(HasSubstr("Perspective 2 of 5")));
   EXPECT_THAT(run("replay " + token_in(early.text)).text, HasSubstr("still happens"));
+  const Answer clean = run("check journal --perspectives --depth 2");
+  EXPECT_EQ(clean.code, 0) << clean.text;
+  EXPECT_THAT(clean.text, HasSubstr("Perspective 5 of 5, device=hostile"));
   const Answer json = run("check link --perspectives --json - " + small);
   EXPECT_EQ(json.code, 2) << json.text;
 }

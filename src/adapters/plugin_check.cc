@@ -128,6 +128,9 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
   if (geometry->erase_blocks != 0) {
+    for (const char* name : {"device", "atomic", "write_cache", "discarded"})
+      if (options.differs(name))
+        return bad_input(fmt::format("{} is an option of disks, and this plug-in is on raw flash", name));
     setup.device = *DeviceModel::preset("nand");
     setup.device.flash = options.choice_text("crash") != "prefixes";
   }

@@ -14,8 +14,8 @@ namespace {
 // The last word on an option counts. A device that scatters writes is not for lazy crash states, and has few.
 std::vector<std::string> seen_from(std::string_view device, std::vector<std::string> settings) {
   settings.push_back(fmt::format("device={}", device));
-  const auto lazy = std::find(settings.rbegin(), settings.rend(), "crash=lazy");
-  if (device == "scattered" && lazy != settings.rend()) settings.emplace_back("crash=subsets");
+  const bool none = std::ranges::find(settings, "crash=none") != settings.end();
+  if (device == "scattered" && !none) settings.emplace_back("crash=subsets");
   return settings;
 }
 

@@ -84,6 +84,12 @@ TEST(JournalCheckTest, AMissingBarrierNeedsADeviceThatReorders) {
   EXPECT_EQ(search({"commit_barrier=no-before", "crash=prefixes"}, 4).findings, 0u);
 }
 
+// Who writes through needs no flush at all.
+TEST(JournalCheckTest, AMissingBarrierNeedsADeviceWithACache) {
+  EXPECT_NE(search({"commit_barrier=none"}, 3).findings, 0u);
+  EXPECT_EQ(search({"commit_barrier=none", "write_cache=through"}, 3).findings, 0u);
+}
+
 const char* const kDamages[] = {"start=entry-free", "start=entry-beyond", "start=entry-type",
                                 "start=entry-name"};
 

@@ -1,5 +1,9 @@
 #include "models/mapping_check.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "judge/disk_system.h"
 #include "models/mapping_story.h"
 #include "models/mapping_target.h"
@@ -89,21 +93,18 @@ DiskSetup disk_setup_of(Model model, const Options& options) {
   setup.bounds.impossible = options.flag("impossible");
   setup.report_repaired = config.report_dead;
   set_cuts(options, setup);
-  setup.device.cache = config.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
+  if (!config.cache) setup.device.cache = WriteCache::kWriteThrough;
   return setup;
 }
 
 Result<std::unique_ptr<Check>> make_check(Model model, const Options& options) {
   const Config config = config_of(options);
   if (options.choice_text("via") == "steps") {
-    const bool plain = options.choice_text("crash") == "prefixes" &&
-                       options.choice_text("device") == "by-crash" && options.integer("samples") == 7 &&
-                       options.integer("sample_seed") == 0 && options.integer("nesting") == 0 &&
-                       !options.flag("all_nested") && !options.flag("impossible");
-    if (plain) return make_steps_check(model, config);
-    return bad_input(
-        "crash, device, samples, sample_seed, nesting, all_nested and impossible are options of the form "
-        "with a disk: add via=disk");
+    const auto wants_disk = [&](std::string_view name) { return options.differs(name); };
+    const auto cuts = std::ranges::find_if(kCutOptions, wants_disk);
+    if (cuts == std::end(kCutOptions) && !wants_disk("impossible")) return make_steps_check(model, config);
+    return bad_input(fmt::format("{} is an option of the form with a disk: add via=disk",
+                                 cuts == std::end(kCutOptions) ? "impossible" : *cuts));
   }
   if (config.tasks != 1 || config.symmetry || config.counter)
     return bad_input(

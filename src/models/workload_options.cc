@@ -1,5 +1,7 @@
 #include "models/workload_options.h"
 
+#include <charconv>
+
 #include "base/assert.h"
 
 namespace sisyfs {
@@ -41,6 +43,14 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
                "keeps their order; the same, and of the one that is cut off its first blocks; "
                "any of them may be lost; keeps their order, and of the one that is cut off any "
                "blocks; any of them may be lost, and blocks of one write by themselves")),
+      OptionSpec::choice(
+          "atomic", {"by-device", "whole", "512", "1024", "2048", "4096"}, "by-device",
+          says("bytes that the device writes at once: a longer write may be cut between these; "
+               "whole: no write is cut")),
+      OptionSpec::choice("write_cache", {"by-device", "volatile", "through"}, "by-device",
+                         says("what is written is durable after a flush or with FUA; or when it returns")),
+      OptionSpec::choice("discarded", {"zeros", "old", "garbage"}, "zeros",
+                         says("what discarded blocks read as")),
       OptionSpec::integer("samples", 0, 1000, 7,
                           says("with crash=subsets: crash states that are drawn where there are too many to "
                                "try them all")),
@@ -71,6 +81,20 @@ DeviceModel device_for(const Target& target, std::string_view name) {
   return device->fitted_to({traits.block_size, BlockCount(traits.block_count)});
 }
 
+// What is said of the device in particular.
+void set_details(const Options& options, DeviceModel& device) {
+  if (options.differs("atomic")) {
+    const std::string_view bytes = options.choice_text("atomic");
+    device.tearing = bytes != "whole";
+    device.unit_bytes = 0;
+    if (device.tearing) std::from_chars(bytes.data(), bytes.data() + bytes.size(), device.unit_bytes);
+  }
+  if (options.differs("write_cache"))
+    device.cache =
+        options.choice_text("write_cache") == "through" ? WriteCache::kWriteThrough : WriteCache::kVolatile;
+  device.discard = options.choice<DiscardReads>("discarded");
+}
+
 }  // namespace
 
 void set_cuts(const Options& options, DiskSetup& setup) {
@@ -80,6 +104,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
     setup.device = device_for(*setup.make_target(), device);
   else
     setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
+  set_details(options, setup.device);
   setup.crashes = crash != "none";
   setup.lazy = crash == "lazy";
   setup.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));

@@ -18,8 +18,10 @@ void set_workload(const Options& options, DiskSetup& setup);
 // keep order; the second for all others: every crash state of a device that reorders between two flushes.
 inline constexpr std::string_view kThesisCuts = "prefixes", kPlainDiskCuts = "lazy";
 
-// The options about power cuts: crash, device, samples, sample_seed, nesting and all_nested. `prefix` comes
-// first in what is said of each.
+// The options about power cuts: kCutOptions. `prefix` comes first in what is said of each.
+inline constexpr std::string_view kCutOptions[] = {"crash",       "device",    "atomic",
+                                                   "write_cache", "discarded", "samples",
+                                                   "sample_seed", "nesting",   "all_nested"};
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "", std::string_view crash = kThesisCuts);
 // After make_target was set.
 void set_cuts(const Options& options, DiskSetup& setup);

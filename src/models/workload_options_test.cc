@@ -38,5 +38,18 @@ TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
   EXPECT_EQ(setup.nesting, 1u);
 }
 
+TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {
+  const DeviceModel plain = setup_with(kPlainDiskCuts, {}).device;
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"atomic=whole", "write_cache=volatile"}).device, plain);
+  const DeviceModel torn = setup_with(kPlainDiskCuts, {"atomic=4096"}).device;
+  EXPECT_TRUE(torn.tearing && !torn.keeps_order());
+  EXPECT_EQ(torn.unit_bytes, 4096u);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=whole"}).device.writes_are_tied());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=512"}).device.unit_bytes, 512u);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"write_cache=through"}).device.keeps_order());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=garbage"}).device.discard, DiscardReads::kGarbage);
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=old"}).device.discard, DiscardReads::kOld);
+}
+
 }  // namespace
 }  // namespace sisyfs

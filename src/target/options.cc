@@ -112,6 +112,12 @@ Status Options::set(std::string_view assignment) {
   return {};
 }
 
+bool Options::differs(std::string_view name) const {
+  const size_t at = position(name);
+  SISYFS_ASSERT(at != specs_.size(), "an option that is asked for is declared");
+  return values_[at] != specs_[at].fallback;
+}
+
 size_t Options::position(std::string_view name) const {
   const auto at =
       std::find_if(specs_.begin(), specs_.end(), [&](const OptionSpec& s) { return s.name == name; });

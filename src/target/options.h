@@ -55,6 +55,8 @@ class Options {
   Status set(std::string_view assignment);
 
   bool has(std::string_view name) const { return position(name) != specs_.size(); }
+  // Whether it has another value than its fallback.
+  bool differs(std::string_view name) const;
   // Asked only for what is declared, as the type that it is declared as.
   int64_t integer(std::string_view name) const { return value(name, OptionSpec::Type::kInteger); }
   bool flag(std::string_view name) const { return value(name, OptionSpec::Type::kFlag) != 0; }
