@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/code_place.h"
 #include "adapters/play_for_test.h"
 
 namespace sisyfs {
@@ -185,7 +186,7 @@ TEST_F(ArenaTest, LeaksAreListedWithWhoTookThem) {
   EXPECT_EQ(blocks[0].address, text);
   EXPECT_EQ(blocks[0].size, 5u);
   EXPECT_EQ(blocks[1].address, block);
-  EXPECT_NE(PluginNamespace::place_of(blocks[0].caller).find("libc"), std::string::npos);
+  EXPECT_NE(code_place(blocks[0].caller).find("libc"), std::string::npos);
 }
 
 TEST_F(ArenaTest, PrintingLeavesNoTextInMemory) {

@@ -1,6 +1,5 @@
 #include "adapters/fence.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 #include <memory>
 #include <mutex>
 
+#include "adapters/code_place.h"
 #include "base/assert.h"
 
 namespace sisyfs {
@@ -72,17 +72,9 @@ const char* signal_name(int signal) {
   }
 }
 
-// "pebble_write+0x4c in libpebblefs.so", without the parts that are not known.
 std::string place_text(const void* place) {
-  Dl_info info{};
-  if (place == nullptr || dladdr(place, &info) == 0) return {};
-  const std::string_view file = info.dli_fname == nullptr ? "" : info.dli_fname;
-  const std::string_view name = file.substr(file.rfind('/') + 1);
-  if (info.dli_sname != nullptr)
-    return fmt::format(" at {}+{:#x} in {}", info.dli_sname,
-                       static_cast<const char*>(place) - static_cast<const char*>(info.dli_saddr), name);
-  return fmt::format(" at {:#x} in {}",
-                     static_cast<const char*>(place) - static_cast<const char*>(info.dli_fbase), name);
+  const std::string text = code_place(place);
+  return text.empty() ? text : " at " + text;
 }
 
 }  // namespace

@@ -223,16 +223,4 @@ std::vector<MemoryRange> PluginNamespace::ranges() const {
   return std::move(finder.found);
 }
 
-std::string PluginNamespace::place_of(const void* code) {
-  Dl_info info{};
-  if (code == nullptr || dladdr(code, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
-  const std::string file = fs::path(info.dli_fname).filename().string();
-  const auto from = [&](const void* start) {
-    return reinterpret_cast<uintptr_t>(code) - reinterpret_cast<uintptr_t>(start);
-  };
-  if (info.dli_sname != nullptr)
-    return fmt::format("{}+0x{:x} in {}", info.dli_sname, from(info.dli_saddr), file);
-  return fmt::format("0x{:x} in {}", from(info.dli_fbase), file);
-}
-
 }  // namespace sisyfs

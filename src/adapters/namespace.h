@@ -59,9 +59,6 @@ class PluginNamespace {
   // All that must be saved. The heap comes last.
   std::vector<MemoryRange> ranges() const;
 
-  // "my_mount+0x1f in libmyfs.so", as far as it is known; for reports.
-  static std::string place_of(const void* code);
-
  private:
   PluginNamespace() = default;
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/code_place.h"
 #include "adapters/needed_libraries.h"
 #include "adapters/play_for_test.h"
 
@@ -141,8 +142,8 @@ TEST(NamespaceTest, SymbolsAreThePluginsOwn) {
 
 TEST(NamespaceTest, PlacesOfCodeAreTold) {
   const Play play;
-  EXPECT_THAT(PluginNamespace::place_of(reinterpret_cast<void*>(play.step)), HasSubstr("play_step"));
-  EXPECT_EQ(PluginNamespace::place_of(nullptr), "an unknown place");
+  EXPECT_THAT(code_place(reinterpret_cast<void*>(play.step)), HasSubstr("play_step"));
+  EXPECT_EQ(code_place(nullptr), "");
 }
 
 // --- the world that the plug-in sees
@@ -190,7 +191,7 @@ TEST(NamespaceTest, EndsAreToldInsteadOfEndingTheProcess) {
   EXPECT_EQ(last_end.kind, SISYFS_END_ASSERT);
   EXPECT_THAT(last_end.text, HasSubstr("the truth"));
   EXPECT_THAT(last_end.file, HasSubstr("play.c"));
-  EXPECT_THAT(PluginNamespace::place_of(last_end.caller), HasSubstr("libplay.so"));
+  EXPECT_THAT(code_place(call_before(last_end.caller)), HasSubstr("libplay.so"));
 }
 
 }  // namespace

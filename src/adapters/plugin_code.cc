@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/code_place.h"
 #include "adapters/needed_libraries.h"
 
 namespace sisyfs {
@@ -69,7 +70,7 @@ void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
       std::snprintf(text.data(), text.size(), "abort()");
       break;
   }
-  fence.die_at(kDied, text.data(), end->caller);
+  fence.die_at(kDied, text.data(), call_before(end->caller));
 }
 
 const char* text_of(uint32_t fault) {
@@ -91,7 +92,7 @@ void on_fault(sisyfs_arena_control* control) {
   auto& fence = *static_cast<Fence*>(control->engine);
   const uint32_t fault = control->fault;
   control->fault = SISYFS_FAULT_NONE;
-  fence.die_at(kHeapMisused, text_of(fault), control->fault_caller);
+  fence.die_at(kHeapMisused, text_of(fault), call_before(control->fault_caller));
 }
 
 // Whether the library was built with a sanitizer, whose runtime has to be there before all else.

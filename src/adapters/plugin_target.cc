@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/code_place.h"
+
 namespace sisyfs {
 namespace {
 
@@ -268,11 +270,11 @@ class PluginTarget : public Target {
     const PluginNamespace& space = *host_->code().namespace_of();
     const uint64_t left = space.control().state->live_bytes, kept = host_->kept_bytes();
     if (left <= kept) return;
-    std::string where;
-    for (const sisyfs_arena_block& block : space.live_blocks()) {
-      if (block.caller == nullptr) continue;
-      where = ", the last of them allocated by " + PluginNamespace::place_of(block.caller);
-    }
+    const void* caller = nullptr;
+    for (const sisyfs_arena_block& block : space.live_blocks())
+      if (block.caller != nullptr) caller = block.caller;
+    std::string where = code_place(call_before(caller));
+    if (!where.empty()) where = ", the last of them allocated by " + where;
     set_fault(kLeaked,
               fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
                           kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));

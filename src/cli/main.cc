@@ -8,6 +8,23 @@
 #include "cli/bench.h"
 #include "cli/cli.h"
 
+namespace {
+
+// The library says what was wrong, but names what it did not expect from the last word to the first.
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  const std::vector<std::string> words = app.remaining(true);
+  return fmt::format("not understood: {}", fmt::join(words, " "));
+}
+
+// The command whose help is of use, with a blank before it.
+std::string command_of(const CLI::App& app) {
+  const std::vector<CLI::App*> used = app.get_subcommands();
+  return used.empty() ? "" : " " + used.front()->get_name();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   namespace cli = sisyfs::cli;
   CLI::App app{
@@ -46,7 +63,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs --help' or 'sisyfs check --help'.\n", error.what());
+    fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app));
     return cli::kUsage;
   }
   return exit;

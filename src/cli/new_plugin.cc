@@ -28,33 +28,40 @@ bool is_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), good);
 }
 
-int make_plugin(const std::string& name) {
+int make_plugin(const std::string& directory) {
+  const std::string name = std::filesystem::path(directory).filename();
   if (!is_name(name))
     return fail(
         bad_input(fmt::format("'{}' is no name for a plug-in: take small letters, digits and '_'", name)));
   std::error_code error;
-  if (std::filesystem::exists(name, error))
-    return fail(bad_input(fmt::format("{} is there already: take another name, or remove it", name)));
-  std::filesystem::create_directories(name + "/include/sisyfs", error);
-  if (error) return fail(bad_input(fmt::format("cannot make the directory {}: {}", name, error.message())));
-  for (const auto& [path, text] : {std::pair(fmt::format("{0}/{0}.c", name), renamed(kSkeletonCode, name)),
-                                   std::pair(name + "/Makefile", renamed(kSkeletonMakefile, name)),
-                                   std::pair(name + "/include/sisyfs/plugin.h", std::string(kPluginHeader))})
-    if (Status s = write_file(path, text); !s) return fail(s.error());
+  if (std::filesystem::exists(directory, error))
+    return fail(bad_input(fmt::format("{} is there already: take another name, or remove it", directory)));
+  std::filesystem::create_directories(directory + "/include/sisyfs", error);
+  if (error)
+    return fail(bad_input(fmt::format("cannot make the directory {}: {}", directory, error.message())));
+  for (const auto& [file, text] :
+       {std::pair(name + ".c", renamed(kSkeletonCode, name)),
+        std::pair(std::string("Makefile"), renamed(kSkeletonMakefile, name)),
+        std::pair(std::string("include/sisyfs/plugin.h"), std::string(kPluginHeader))})
+    if (Status s = write_file(directory + "/" + file, text); !s) return fail(s.error());
   fmt::print(
-      "{0}/{0}.c is a plug-in to be filled in. To build and check it:\n\n"
-      "    make -C {0} && ./sisyfs check {0}/lib{0}.so\n",
-      name);
+      "{0}/{1}.c is a plug-in to be filled in. To build and check it:\n\n"
+      "    make -C {0} && ./sisyfs check {0}/lib{1}.so\n",
+      directory, name);
   return kClean;
 }
 
 }  // namespace
 
 void add_new_plugin(CLI::App& app, int& exit) {
-  auto name = std::make_shared<std::string>();
+  auto directory = std::make_shared<std::string>();
   CLI::App* sub = app.add_subcommand("new-plugin", "Write the skeleton of a plug-in, ready to be built");
-  sub->add_option("name", *name, "of the file system: small letters, digits and '_'")->required();
-  sub->callback([name, &exit] { exit = make_plugin(*name); });
+  sub->add_option(
+         "name", *directory,
+         "of the file system, and of its new directory: small letters, digits and '_'; a path may come "
+         "before it")
+      ->required();
+  sub->callback([directory, &exit] { exit = make_plugin(*directory); });
 }
 
 }  // namespace sisyfs::cli

@@ -131,9 +131,10 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
         plural(result.unexpanded, "state"));
   if (options.bounds.depth == SearchBounds::kNoDepth)
     return "a bound of the target left something out: not all that is possible was looked at";
-  return fmt::format("every path of {} steps was walked{}; {} at that depth were not expanded",
-                     options.bounds.depth, result.left_out == 0 ? "" : ", but not with every power cut",
-                     plural(result.unexpanded, "state"));
+  return fmt::format("every path of {} was walked{}; {} at that depth {} not expanded",
+                     plural(options.bounds.depth, "step"),
+                     result.left_out == 0 ? "" : ", but not with every power cut",
+                     plural(result.unexpanded, "state"), result.unexpanded == 1 ? "was" : "were");
 }
 
 std::string left_out_text(const SearchResult& result) {
