@@ -83,18 +83,29 @@ TEST(FlashCheckTest, WhatTakesAnInterruptionIsSilentWithoutOne) {
 }
 
 // Crash states that are told apart only where mount looks show the same, and so do power cuts in the mount.
-TEST(FlashCheckTest, LazilyAndWithCutsInTheMountTheSameIsFound) {
-  for (const Settings& more :
-       {Settings{"crash=lazy"}, {"nesting=1"}, {"nesting=1", "all_nested=on"}, {"crash=lazy", "nesting=1"}}) {
-    for (const Planted& planted : kPlanted) {
-      const Settings settings = planted.wrong + planted.settings + more;
-      EXPECT_EQ(search(settings, planted.depth).findings, planted.all()) << settings[0] << ' ' << more[0];
-    }
-    EXPECT_EQ(search(more, 5).findings, 0u) << more[0];
-    EXPECT_EQ(search(kNarrow + more, 7).findings, 0u) << more[0];
-    EXPECT_EQ(search(Settings{"units=2", "pages=4"} + more, 5).findings, 0u) << more[0];
+class FlashWays : public testing::TestWithParam<Settings> {};
+
+TEST_P(FlashWays, FindTheSame) {
+  const Settings& more = GetParam();
+  for (const Planted& planted : kPlanted) {
+    const Settings settings = planted.wrong + planted.settings + more;
+    EXPECT_EQ(search(settings, planted.depth).findings, planted.all()) << settings[0];
   }
 }
+
+TEST_P(FlashWays, AcceptTheRightModel) {
+  const Settings& more = GetParam();
+  EXPECT_EQ(search(more, 5).findings, 0u);
+  EXPECT_EQ(search(kNarrow + more, 7).findings, 0u);
+  EXPECT_EQ(search(Settings{"units=2", "pages=4"} + more, 5).findings, 0u);
+}
+
+const Settings kWays[] = {
+    {"crash=lazy"}, {"nesting=1"}, {"nesting=1", "all_nested=on"}, {"crash=lazy", "nesting=1"}};
+constexpr const char* kWayNames[] = {"Lazily", "Nested", "AllNested", "LazilyNested"};
+
+INSTANTIATE_TEST_SUITE_P(Each, FlashWays, testing::ValuesIn(kWays),
+                         [](const auto& info) { return kWayNames[info.index]; });
 
 TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   const auto check = check_with(Settings{"erased=first"} + kNarrow);
