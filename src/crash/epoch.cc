@@ -1,5 +1,6 @@
 #include "crash/epoch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
@@ -188,6 +189,23 @@ void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
     }
   }
   to.freeze();
+}
+
+Digest Epoch::narrowed_digest(std::span<const Kept> known, Epoch& to) const {
+  if (!std::ranges::all_of(known, [](const Kept& kept) { return kept.least == kept.most; })) {
+    narrow(known, to);
+    return to.digest();
+  }
+  Digest image = durable_.digest();
+  for (const Place& place : places_) {
+    uint32_t s = place.top;
+    while (s != kNone && known[pieces_[slots_[s].piece].chain].least <= pieces_[slots_[s].piece].rank)
+      s = slots_[s].below;
+    if (s == kNone) continue;
+    image += contribution(place.address, slots_[s].block.get()) -
+             contribution(place.address, durable_.block(place.address));
+  }
+  return digest_at(0, image);
 }
 
 StateCount Epoch::count() const {

@@ -145,6 +145,8 @@ class Epoch {
   };
   // This epoch as far as it is still open when of each chain so much is known, all of it behind a cut.
   void narrow(std::span<const Kept> known, Epoch& to) const;
+  // The digest of what narrow() makes. Where nothing is open any more, nothing is made for it.
+  Digest narrowed_digest(std::span<const Kept> known, Epoch& to) const;
 
   std::span<const Write> writes() const { return writes_; }
   std::span<const Piece> pieces() const { return pieces_; }

@@ -119,8 +119,7 @@ DiskState PowerCuts::start() {
 Digest PowerCuts::start_digest() {
   Level& level = *levels_[level_];
   if (!setup_.lazy) return level.state->digest();
-  level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
-  return rest_.digest();
+  return level.lazy.epoch().narrowed_digest(level.lazy.known_after(recovered_->reads), rest_);
 }
 
 CrashState& PowerCuts::crash_state(uint32_t number) {
