@@ -51,14 +51,15 @@ TEST(PluginTest, FaultsAreFindings) {
   };
   const std::vector<Planted> all = {
       {"no_flush", "R3", "not-allowed", "lost durability"},
-      {"segfault", "T1", "target-died", "append /a 64: SIGSEGV on address 0x8"},
+      {"segfault", "T1", "target-died", "append /a 64: SIGSEGV on address 0x8 at go_wrong (slots.c:"},
       {"abort", "T1", "target-died", "append /a 64: abort()"},
       {"assertion", "T1", "target-died", "assertion '"},
       {"loop", "T2", "target-hung", "append /a 64: it does not return"},
       {"disk_loop", "T2", "target-hung", "reads and writes the disk without end"},
       {"recursion", "T1", "target-died", "its stack is used up"},
       {"exit", "T1", "target-died", "it ends the process with exit code 0"},
-      {"leak", "T3", "memory-leak", "after unmount 100 bytes are still allocated"},
+      {"leak", "T3", "memory-leak",
+       "after unmount 100 bytes are still allocated, the last of them allocated by slots_mount (slots.c:"},
       {"double_free", "T4", "heap-misuse", "memory that is not allocated, or not any more"},
       {"overrun", "T4", "heap-misuse", "beyond the end of a block of memory"},
       {"hog", "T5", "runaway-memory", "wants more than 67108864 bytes"},
