@@ -20,13 +20,11 @@
 // being told what to do again. Two identities hold, and next() asserts them:
 //
 // - Each choice splits the crash states in two. So the ranges of all runs are disjoint, and what they stand
-// for
-//   adds up to count().
+//   for adds up to count().
 // - Whatever a run has decided, it has read: it came by each of its choices, in their order, with the same
-// read of
-//   the same block. So two runs part at a block that both read, when both had read the same until then, and
-//   one reads a version there that the other has lost. No run is there for the sake of a block that nobody
-//   asked for.
+//   read of the same block. So two runs part at a block that both read, when both had read the same until
+//   then, and one reads a version there that the other has lost. No run is there for the sake of a block that
+//   nobody asked for.
 //
 // Two runs may still see the same: a block may hold A, then B, then A again, and a reader of the last A
 // cannot tell it from the first. They are two runs, with disjoint crash states, because what lies elsewhere
