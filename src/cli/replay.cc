@@ -96,7 +96,8 @@ void add_replay(CLI::App& app, int& exit) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub =
       app.add_subcommand("replay", "Execute a finding again: exit code 1 if it still happens, 0 if not");
-  sub->add_option("token_or_file", flags->what, "a replay token, or a file that check --json wrote")->required();
+  sub->add_option("token_or_file", flags->what, "a replay token, or a file that check --json wrote")
+      ->required();
   sub->add_flag("--quiet", flags->quiet, "only say whether it still happens");
   sub->add_option("--image", flags->image,
                   "write the disk that the last power cut left to this file, for other tools");
