@@ -1,6 +1,7 @@
 // sisyfs demo: the main job on a small target, from a mistake to its fix.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <optional>
 
 #include "cli/cli.h"
@@ -11,7 +12,11 @@
 namespace sisyfs::cli {
 namespace {
 
-void headline(const std::string& text) { fmt::print("\n== {}\n\n", text); }
+// It is seen before the search that it announces, also on a pipe.
+void headline(const std::string& text) {
+  fmt::print("\n== {}\n\n", text);
+  std::fflush(stdout);
+}
 
 // A mistake, and the same target without it.
 struct Exhibit {

@@ -19,6 +19,13 @@ std::vector<std::string> seen_from(std::string_view device, std::vector<std::str
   return settings;
 }
 
+std::string names_of(uint32_t kinds) {
+  std::string names;
+  for (const FindingInfo& kind : catalogue())
+    if ((kinds & bit(kind.kind)) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+  return names;
+}
+
 }  // namespace
 
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
@@ -27,6 +34,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
   uint32_t found = 0;
   Verdict verdict = Verdict::kPass;
   for (size_t i = 0; i < perspectives.size(); ++i) {
+    const std::string known = names_of(found);
     const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
     if (!named) return fail(named.error());
     if (Status s = named->check->accepts(options); !s) return fail(s.error());
@@ -38,6 +46,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     if (!findings) return fail(findings.error());
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
+    if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
     for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}\n", closing_statement(named->setup, options, result, named->check->marks(), text_style()));
     found |= result.findings;

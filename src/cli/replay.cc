@@ -38,7 +38,9 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
 // The disk as the last power cut left it, before recovery, byte for byte.
 Status write_image(const std::string& path, const Story& story) {
   if (!story.image)
-    return bad_input("--image: in this story the power never goes, so there is no disk to write");
+    return bad_input(
+        "--image: this story has no disk that a power cut left: the power never goes, or the target has no "
+        "disk (link and index have one with via=disk)");
   const Geometry& geometry = story.image->geometry();
   std::string bytes(geometry.block_count.value * geometry.block_size, '\0');
   story.image->read(BlockAddress(0), std::as_writable_bytes(std::span(bytes)));

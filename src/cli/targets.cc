@@ -19,7 +19,7 @@ void list_findings() {
 void list_target(const std::string& name, const CheckEntry& entry) {
   fmt::print("{}: {}\n", name, entry.summary);
   for (const OptionSpec& option : entry.options)
-    fmt::print("    --set {:<22} {} (default {})\n", fmt::format("{}={}", option.name, option.allowed()),
+    fmt::print("    --set {:<22}  {} (default {})\n", fmt::format("{}={}", option.name, option.allowed()),
                option.help, option.value_text(option.fallback));
 }
 

@@ -44,12 +44,14 @@ std::string order_text(const DeviceModel& model) {
 
 std::string unit_text(const DeviceModel& model, const Geometry& geometry) {
   if (model.writes_are_tied()) return "a write is kept whole or not at all";
+  const bool told = model.unit_bytes != geometry.block_size;  // and not one block, which stands for a sector
   if (model.keeps_order())
-    return fmt::format("of the write that is cut off {} blocks of {} bytes may be kept{}",
-                       model.scattered ? "any" : "the first", model.unit_bytes,
-                       model.unit_bytes == 512 ? "" : ", which stand for sectors");
-  if (model.unit_bytes != geometry.block_size)
-    return fmt::format("a write may tear into units of {} bytes", model.unit_bytes);
+    return fmt::format("of the write that is cut off {} {} of {} bytes may be kept{}",
+                       model.scattered ? "any" : "the first", told ? "units" : "blocks", model.unit_bytes,
+                       told || model.unit_bytes == 512 ? "" : ", which stand for sectors");
+  if (told)
+    return fmt::format("a write may tear into units of {} bytes, and what lies in one unit keeps its order",
+                       model.unit_bytes);
   if (geometry.block_size == 512) return "a write may tear into sectors of 512 bytes";
   return fmt::format("a write may tear into blocks of {} bytes, which stand for sectors",
                      geometry.block_size);

@@ -9,7 +9,8 @@ Status accepts(const SearchOptions& options, const Offers& offers) {
   const bool best_first = is_best_first(options.order);
   if (options.dedup == Dedup::kShape && !offers.shape)
     return bad_input(
-        "this target has no tree whose shape could be known again: use --dedup exact, or --symmetry");
+        "this target has no tree whose shape could be known again: use --dedup exact, or --via disk where "
+        "there is one");
   if (walks && options.dedup != Dedup::kExact && options.dedup != Dedup::kNone)
     return bad_input("walks merge no states: use --dedup exact, which counts them, or none");
   if (options.dedup == Dedup::kShape && options.order == SearchOrder::kDepthFirst)
@@ -20,7 +21,8 @@ Status accepts(const SearchOptions& options, const Offers& offers) {
     return bad_input("a best-first search keeps its states: use --dedup exact or none, or --search bfs");
   if (options.order == SearchOrder::kMostRecovery && !offers.recovery)
     return bad_input(
-        "--search recovery needs a target whose recovery writes to a disk: f2fs, or a model with --via disk");
+        "--search recovery needs a target whose recovery writes to a disk: link and index only with --via "
+        "disk");
   if (options.order == SearchOrder::kCoverage && !offers.edges)
     return bad_input(
         "--search coverage needs a plug-in that was compiled for it: with -fsanitize-coverage=trace-pc (gcc) "
@@ -33,9 +35,8 @@ Status accepts(const SearchOptions& options, const Offers& offers) {
     return bad_input("walks are not saved, as each starts anew: go on by another --seed");
   if (options.checkpoint && !offers.generations)
     return bad_input(
-        "this search cannot be saved: --checkpoint needs a target on a disk (f2fs, or a model with --via "
-        "disk), "
-        "--search bfs, recovery or rare, and no bitstate");
+        "this search cannot be saved: --checkpoint needs --search bfs, recovery or rare, and no bitstate; "
+        "link and index also --via disk or --search rare");
   return {};
 }
 

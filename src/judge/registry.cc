@@ -23,7 +23,8 @@ Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
   if (const auto at = entries_.find(name); at != entries_.end()) return &at->second;
   std::string names;
   for (const auto& [known, entry] : entries_) names += (names.empty() ? "" : ", ") + known;
-  return bad_input(fmt::format("unknown target '{}'; targets are {}", name, names));
+  const char* others = opens_ ? ", and plug-ins: 'sisyfs targets' has those that are there already" : "";
+  return bad_input(fmt::format("unknown target '{}'; targets are {}{}", name, names, others));
 }
 
 Result<NamedCheck> CheckRegistry::make(std::string_view name,

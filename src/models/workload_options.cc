@@ -45,8 +45,8 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
                "blocks; any of them may be lost, and blocks of one write by themselves")),
       OptionSpec::choice(
           "atomic", {"by-device", "whole", "512", "1024", "2048", "4096"}, "by-device",
-          says("bytes that the device writes at once: a longer write may be cut between these; "
-               "whole: no write is cut")),
+          says("bytes that the device writes at once: a longer write may be cut between these, and "
+               "smaller blocks that share them keep their order; whole: no write is cut")),
       OptionSpec::choice("write_cache", {"by-device", "volatile", "through"}, "by-device",
                          says("what is written is durable after a flush or with FUA; or when it returns")),
       OptionSpec::choice("discarded", {"zeros", "old", "garbage"}, "zeros",
