@@ -191,6 +191,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NoSuchFinding", "check link --only M99", "unknown finding 'M99'"},
         Wrong{"FindingThatIsRepaired", "check f2fs --only M5", "told in the stories of others"},
         Wrong{"FindingOfAnotherTarget", "check f2fs --only M4", "f2fs never has the finding content-error"},
+        Wrong{"FindingOfTheFormWithADisk", "check link --only R3", "link never has the finding not-allowed"},
+        Wrong{"FindingOfADisk", "check verifs1 --depth 2 --only D1", "verifs1 never has the finding"},
+        Wrong{"FindingInNoPerspective", "check link --via disk --perspectives --only T1", "never has"},
+        Wrong{"WordsInTheirOrder", "check link --one two --three", "not understood: --one two --three"},
+        Wrong{"HelpOfTheCommand", "targets --one", "Try 'sisyfs targets --help'"},
         Wrong{"FindingWithoutPowerCuts", "check f2fs --set crash=none --only R3", "with these options"},
         Wrong{"UnwritableOutput", "check link --json /nonexistent/run.json",
               "cannot write /nonexistent/run.json"},
@@ -200,6 +205,40 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ChangedToken", "replay s1:link:order=naive,cache=off:M3:0.16.34.1.16x3.34:2cfa", "checksum"},
         Wrong{"TokenOfAnotherVersion", "replay s7:link::M3:0:0000", "version s7"}),
     testing::PrintToStringParamName());
+
+// What is no file is written to, and a link stays one. To rename over /dev/null would be a sad day for root.
+TEST(CliTest, OutputReplacesFilesAndNothingElse) {
+  const TemporaryDirectory dir;
+  const std::string pipe = dir.file("pipe"), link = dir.file("link"), file = dir.file("file");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("file", link.c_str()), 0);
+  const std::string check = "check link --set files=1 --set blocks=2 --depth 2 --json ";
+  EXPECT_EQ(run_line("cat '" + pipe + "' >'" + dir.file("read") + "' & '" SISYFS_PROGRAM "' " + check + "'" + pipe +
+                     "' && wait && grep -q sisyfs.run '" + dir.file("read") + "'")
+                .code,
+            0);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(run(check + "'" + link + "'").code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_regular_file(file));
+}
+
+TEST(CliTest, AFullStandardOutputIsAnError) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  for (const char* words : {"targets", "targets --json", "check link --set files=1 --set blocks=2 --depth 2",
+                            "--help", "museum --list"}) {
+    const Answer a = run_line(std::string("'" SISYFS_PROGRAM "' ") + words + " 2>&1 >/dev/full");
+    EXPECT_EQ(a.code, 4) << words << a.text;
+    EXPECT_THAT(a.text, HasSubstr("sisyfs: ")) << words;
+  }
+}
+
+TEST(CliTest, ATornWriteIsToldWithTheBlocksThatWereKept) {
+  const Answer a = run("check link --via disk --set files=2 --set blocks=3 --set device=hostile");
+  EXPECT_EQ(a.code, 1);
+  EXPECT_THAT(a.text, HasSubstr("write 1 was torn: of blocks 2 to 4 it kept 3, 4"));
+  EXPECT_THAT(a.text, HasSubstr("TORN"));
+}
 
 TEST(CliTest, FilesThatAreNoTracesAreRefused) {
   const TemporaryDirectory dir;

@@ -53,8 +53,6 @@ int check_here(CheckFlags& flags) {
           fmt::format("unknown finding '{}' for --only; 'sisyfs targets --findings' lists them", name)));
     options->watched |= bit(kind->kind);
   }
-  if (flags.perspectives)
-    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
   for (const FindingInfo& kind : catalogue()) {
@@ -65,6 +63,8 @@ int check_here(CheckFlags& flags) {
               ? "; what is repaired without harm is no finding, but told in the stories of others"
               : "")));
   }
+  if (flags.perspectives)
+    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
   if (options->checkpoint) describe_search(named->setup, *options);
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};

@@ -34,6 +34,20 @@ bool number_and_unit(const std::string& text, uint64_t& number, std::string& uni
   return error == std::errc() && number > 0;
 }
 
+// A symbolic link stays one: what is written goes to the file that it names.
+std::string where_it_leads(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
+// A device or a pipe: it is written to, and never replaced by a file.
+bool is_no_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
+         !std::filesystem::is_directory(path, ignored);
+}
+
 }  // namespace
 
 int fail(const Error& error) {
@@ -129,22 +143,26 @@ Status write_file(const std::string& path, const std::string& content) {
       return {};
     return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }
-  const std::string part = path + ".part";
+  const std::string to = where_it_leads(path);
+  const std::string part = is_no_file(to) ? to : to + ".part";
   std::ofstream out(part, std::ios::binary);
   if (!out) return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   out << content;
   out.close();
-  if (!out || std::rename(part.c_str(), path.c_str()) != 0) {
+  if (!out || (part != to && std::rename(part.c_str(), to.c_str()) != 0)) {
     const int why = errno;
-    std::remove(part.c_str());
+    if (part != to) std::remove(part.c_str());
     return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
   }
   return {};
 }
 
 Status can_write(const std::string& path) {
-  const std::string part = path + ".part";
-  const bool opened = std::ofstream(part).is_open() && !std::filesystem::is_directory(path);
+  const std::string to = where_it_leads(path);
+  // To open a pipe would wait for somebody who reads it.
+  if (is_no_file(to) && access(to.c_str(), W_OK) == 0) return {};
+  const std::string part = to + ".part";
+  const bool opened = !is_no_file(to) && std::ofstream(part).is_open() && !std::filesystem::is_directory(to);
   const int why = opened ? 0 : errno != 0 ? errno : EISDIR;
   std::remove(part.c_str());
   if (opened) return {};

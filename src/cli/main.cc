@@ -4,6 +4,9 @@
 #include <pebble_target.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
 
 #include "cli/bench.h"
 #include "cli/cli.h"
@@ -47,9 +50,9 @@ int main(int argc, char** argv) {
   cli::add_matrix(app, exit);
   cli::add_museum(app, exit);
   cli::add_bench(app, exit);
-  if (argc == 1) {
+  if (argc == 1 || (argc == 2 && std::string_view(argv[1]) == "help")) {
     fmt::print("{}", app.help());
-    return cli::kUsage;
+    return argc == 1 ? cli::kUsage : cli::kClean;
   }
   if (argv[1][0] != '-') {
     std::vector<std::string> names;
@@ -65,6 +68,11 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app));
     return cli::kUsage;
+  } catch (const std::system_error& error) {
+    // Whoever prints to a full disk is told so by an exception.
+    return cli::fail(sisyfs::system_error(fmt::format("cannot write: {}", error.code().message())));
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return cli::fail(sisyfs::system_error("what was printed could not all be written to standard output"));
   return exit;
 }

@@ -30,28 +30,41 @@ void list_targets() {
   fmt::print("Your own: the path of a library ('sisyfs new-plugin' writes one to begin with).\n");
 }
 
-int list_one(const std::string& name) {
-  if (is_plugin(name)) {
-    const Result<CheckEntry> entry = plugin_entry(name);
-    if (!entry) return fail(entry.error());
-    return list_target(name, *entry), kClean;
-  }
-  const Result<const CheckEntry*> entry = registry().find(name);
-  if (!entry) return fail(entry.error());
-  return list_target(name, **entry), kClean;
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::string& name, const CheckEntry& entry) {
+  Json options = Json::array();
+  for (const OptionSpec& option : entry.options)
+    options.push_back({{"name", option.name},
+                       {"allowed", option.allowed()},
+                       {"default", option.value_text(option.fallback)},
+                       {"help", option.help}});
+  return {{"name", name}, {"summary", entry.summary}, {"options", options}};
 }
 
-void list_targets_json() {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const auto& [name, entry] : registry().entries()) {
-    nlohmann::ordered_json options = nlohmann::ordered_json::array();
-    for (const OptionSpec& option : entry.options)
-      options.push_back({{"name", option.name},
-                         {"allowed", option.allowed()},
-                         {"default", option.value_text(option.fallback)},
-                         {"help", option.help}});
-    all.push_back({{"name", name}, {"summary", entry.summary}, {"options", options}});
+int list_one(const std::string& name, bool json) {
+  const auto list = [&](const CheckEntry& entry) {
+    if (json)
+      fmt::print("{}\n", Json::array({json_of(name, entry)}).dump(2));
+    else
+      list_target(name, entry);
+    return kClean;
+  };
+  if (is_plugin(name)) {
+    const Result<CheckEntry> entry = plugin_entry(name);
+    return entry ? list(*entry) : fail(entry.error());
   }
+  const Result<const CheckEntry*> entry = registry().find(name);
+  return entry ? list(**entry) : fail(entry.error());
+}
+
+// Plug-ins that cannot be loaded here are left out.
+void list_targets_json() {
+  Json all = Json::array();
+  for (const auto& [name, entry] : registry().entries()) all.push_back(json_of(name, entry));
+  for (const BundledPlugin& plugin : bundled_plugins())
+    if (const Result<CheckEntry> entry = plugin_entry(std::string(plugin.name)))
+      all.push_back(json_of(std::string(plugin.name), *entry));
   fmt::print("{}\n", all.dump(2));
 }
 
@@ -64,15 +77,16 @@ void add_targets(CLI::App& app, int& exit) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("targets", "List the targets and their options");
-  sub->add_option("target", flags->target, "only this one: a name, or the path of a plug-in");
+  auto* target = sub->add_option("target", flags->target, "only this one: a name, or the path of a plug-in");
   auto* findings = sub->add_flag("--findings", flags->findings, "list the catalogue of findings instead");
+  findings->excludes(target);
   sub->add_flag("--json", flags->json, "as JSON")->excludes(findings);
   sub->callback([flags, &exit] {
     exit = kClean;
     if (flags->findings)
       list_findings();
     else if (!flags->target.empty())
-      exit = list_one(flags->target);
+      exit = list_one(flags->target, flags->json);
     else if (flags->json)
       list_targets_json();
     else

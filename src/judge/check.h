@@ -88,9 +88,11 @@ Status accepts(const SearchOptions& options, const Offers& offers);
 template <TransitionSystem System, class Teller>
 class SystemCheck : public Check {
  public:
-  explicit SystemCheck(System system, std::span<const MarkInfo> marks = {})
-      : system_(std::move(system)), marks_(marks.begin(), marks.end()) {}
+  // `possible` are the findings that it can have.
+  explicit SystemCheck(System system, std::span<const MarkInfo> marks = {}, uint32_t possible = ~uint32_t{0})
+      : system_(std::move(system)), marks_(marks.begin(), marks.end()), possible_(possible) {}
 
+  uint32_t possible() const override { return possible_; }
   Status accepts(const SearchOptions& options) const override {
     return detail::accepts(options, {.generations = detail::by_generations<System>(options)});
   }
@@ -125,6 +127,7 @@ class SystemCheck : public Check {
  private:
   System system_;
   std::vector<MarkInfo> marks_;
+  uint32_t possible_;
 };
 
 }  // namespace sisyfs

@@ -52,6 +52,24 @@ StrayText text_of_stray(const Event& event, const Traits& traits) {
           "accesses stay on the disk"};
 }
 
+// "torn: of blocks 2 to 4 it kept 2, 4", where the device cuts writes into blocks and into nothing else.
+std::string torn_text(const CrashState& cut, uint32_t write) {
+  const Epoch& epoch = cut.epoch();
+  if (epoch.model().scattered) return "torn";
+  std::string kept;
+  BlockAddress last = epoch.writes()[write].first;
+  for (uint32_t p = 0; p < epoch.pieces().size(); ++p) {
+    if (epoch.pieces()[p].write != write) continue;
+    for (const Epoch::Slot& slot : epoch.slots_of(epoch.pieces()[p])) {
+      const BlockAddress address = epoch.places()[slot.place].address;
+      last = std::max(last, address);
+      if (cut.piece_kept(p)) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", address.value);
+    }
+  }
+  return fmt::format("torn: of blocks {} to {} it kept {}", epoch.writes()[write].first.value, last.value,
+                     kept);
+}
+
 // What a system must do that had one of the faults of target/target.h, by the finding that it is.
 struct FaultText {
   FindingKind kind;
@@ -256,10 +274,13 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
     const WriteFate fate = cut.fate(first + static_cast<uint32_t>(w));
-    write(numbers[w]).fate = fate == WriteFate::kLost ? Fate::kLost : Fate::kPersisted;
+    write(numbers[w]).fate = fate == WriteFate::kLost   ? Fate::kLost
+                             : fate == WriteFate::kTorn ? Fate::kTorn
+                                                        : Fate::kPersisted;
     if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
     if (fate == WriteFate::kTorn)
-      step.text += fmt::format("; write {} was {}", numbers[w], raw_flash ? "cut off" : "torn");
+      step.text += fmt::format("; write {} was {}", numbers[w],
+                               raw_flash ? "cut off" : torn_text(cut, first + static_cast<uint32_t>(w)));
   }
   for (size_t i = unissued.size(); i-- > 0;) {
     write(unissued[i]).fate = Fate::kLost;

@@ -55,11 +55,11 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 // What the judge sees by itself, and of the problems that the target's check knows those that are told as
 // findings.
 uint32_t findings_of(const DiskSetup& setup) {
-  uint32_t all =
-      bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | bit(FindingKind::kOutOfRange);
-  all |= setup.faults;
+  uint32_t all = bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | setup.faults;
   if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
   const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
+  if (target->traits().block_count == 0) return all;           // it has no disk
+  all |= bit(FindingKind::kOutOfRange);
   if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
   if (!setup.crashes && setup.damage == nullptr) return all;
   if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);

@@ -19,6 +19,7 @@ namespace sisyfs {
 enum class Fate : uint8_t {
   kPending,    // in a volatile cache, or in flight
   kPersisted,  // on the medium
+  kTorn,       // some of it is
   kLost,       // gone with a power cut
 };
 

@@ -10,7 +10,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* name_of(Fate fate) {
-  return fate == Fate::kPersisted ? "persisted" : fate == Fate::kLost ? "lost" : "pending";
+  switch (fate) {
+    case Fate::kPending:
+      return "pending";
+    case Fate::kPersisted:
+      return "persisted";
+    case Fate::kTorn:
+      return "torn";
+    case Fate::kLost:
+      return "lost";
+  }
+  return "";
 }
 
 const char* name_of(StoryStep::Kind kind) {

@@ -23,7 +23,17 @@ std::string plural(uint64_t n, std::string_view word) {
 }
 
 const char* fate_text(Fate fate) {
-  return fate == Fate::kPersisted ? "persisted" : fate == Fate::kLost ? "LOST" : "still in the cache";
+  switch (fate) {
+    case Fate::kPending:
+      return "still in the cache";
+    case Fate::kPersisted:
+      return "persisted";
+    case Fate::kTorn:
+      return "TORN";
+    case Fate::kLost:
+      return "LOST";
+  }
+  return "";
 }
 
 std::string block_range(const WriteRecord& write) {
