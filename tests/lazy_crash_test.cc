@@ -108,12 +108,29 @@ std::vector<Case> cases() {
         all.push_back({target, with(tiny, {order, cache}), 4});
   }
   const Settings small = {"files=1", "dirs=1", "depth=1", "write=1"};
-  for (const char* setting :
-       {"mode=ordered", "mode=writeback", "mode=data", "record=ends", "record=tagged",
-        "commit_barrier=no-before", "commit_barrier=no-after", "commit_barrier=none", "clean_flag=early",
-        "fsck_map=forget", "fsync_parent=off", "fsync_size=off", "sync_bitmap=off", "revoke=off",
-        "reuse_type=confused", "replay_flush=off", "fsck_flush=off"})
+  for (const char* setting : {"mode=ordered",
+                              "mode=writeback",
+                              "mode=data",
+                              "record=ends",
+                              "record=tagged",
+                              "commit_barrier=no-before",
+                              "commit_barrier=no-after",
+                              "commit_barrier=none",
+                              "clean_flag=early",
+                              "fsck_map=forget",
+                              "fsync_parent=off",
+                              "fsync_size=off",
+                              "sync_bitmap=off",
+                              "revoke=off",
+                              "reuse_type=confused",
+                              "replay_flush=off",
+                              "fsck_flush=off",
+                              "abort_leak=on",
+                              "fsck_dir=drop",
+                              "error_ino=stored"})
     all.push_back({"journal", with(small, {setting}), 3});
+  all.push_back({"journal", with(small, {"osync=data", "sync_writes=on"}), 3});
+  all.push_back({"journal", with(small, {"lookup_error=absent", "failures=1"}), 2});
   for (const char* setting :
        {"reuse=checkpoint", "reuse=lifo", "reuse=fifo", "bitmaps=off", "cp_order=footer-first",
         "cp_order=tables-last", "cp_flush=off", "rollforward=off"})

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "crash/crash_states.h"
+#include "crash/lazy_states.h"
 #include "crash/looks.h"
 #include "models/f2fs_check.h"
 #include "target/options.h"
@@ -128,7 +129,7 @@ class LooksInParts : public Target {
     tree_ = snapshot.as<Tree>();
   }
 
- private:
+ protected:
   static bool is_bad(Disk& disk, uint64_t block) {
     std::byte bytes[4];
     return disk.read(BlockAddress(block), bytes) != IoStatus::kOk || bytes[0] == std::byte{2};
@@ -172,6 +173,104 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
     }
     EXPECT_LE(recoverer.runs(), 27u);
   }
+}
+
+// What comes back of each crash state of an epoch: one by one, known again or not, and lazily.
+struct AllWays {
+  std::vector<uint32_t> findings;  // by crash state, in the order of CrashStates
+  uint32_t eager = 0, lazy = 0;
+};
+
+AllWays recover_all(const DiskSetup& setup, Target& target, const Epoch& epoch) {
+  AllWays out;
+  Recoverer recoverer(setup, setup.bounds, target, epoch.durable());
+  CrashStates states(epoch);
+  while (CrashState* state = states.next()) {
+    out.findings.push_back(recoverer.recover(*state).findings);
+    out.eager |= out.findings.back();
+  }
+  Recoverer other(setup, setup.bounds, target, epoch.durable());
+  LazyStates runs(epoch);
+  while (runs.next()) out.lazy |= other.recover(runs).findings;
+  return out;
+}
+
+// An epoch in which one block was written once: 1 over 0.
+Epoch one_write(const Image& blank, uint64_t block, uint8_t value) {
+  Epoch epoch(DeviceModel{.unit_bytes = 4, .tearing = true}, blank);
+  MemDisk disk(blank);
+  const std::byte bytes[4] = {std::byte{value}};
+  EXPECT_EQ(disk.write(BlockAddress(block), bytes), IoStatus::kOk);
+  std::vector<const Event*> events;
+  epoch.add(*disk.state().log.events(events).back());
+  return epoch;
+}
+
+// Remembers from its walk what block 2 holds, as a cache does, and does not look there again.
+class RemembersWalk : public LooksInParts {
+ public:
+  void power_cut() override {
+    cached_ = false;
+    LooksInParts::power_cut();
+  }
+  OpResult apply(const Op& op) override { return look() ? OpResult::of(EIO) : sisyfs::apply(op, tree_); }
+  Walk walk() override {
+    (void)look();
+    return LooksInParts::walk();
+  }
+  void load(const Snapshot& snapshot, Disk& disk) override {
+    cached_ = false;
+    LooksInParts::load(snapshot, disk);
+  }
+
+ private:
+  bool look() {
+    if (!cached_) bad_ = is_bad(*disk_, 2);
+    cached_ = true;
+    return bad_;
+  }
+
+  bool cached_ = false, bad_ = false;
+};
+
+TEST(RecovererTest, ATrialIsKnownByWhatTheWalkHasReadForIt) {
+  const Image blank(Geometry{4, BlockCount(3)});
+  DiskSetup setup;
+  setup.bounds.names = {"a"};
+  RemembersWalk target;
+  const AllWays all = recover_all(setup, target, one_write(blank, 2, 2));
+  EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));
+  EXPECT_EQ(all.lazy, all.eager);
+}
+
+// Once it was used, its check clears block 3, whatever that holds.
+class ClearsBlindly : public LooksInParts {
+ public:
+  OpResult apply(const Op& op) override {
+    put(*disk_, 0, 1);
+    return LooksInParts::apply(op);
+  }
+  void fsck(Disk& disk, FsckMode mode, RepairReport*) override {
+    std::byte used[4];
+    if (disk.read(BlockAddress(0), used) != IoStatus::kOk || used[0] == std::byte{0}) return;
+    if (mode == FsckMode::kRepair) put(disk, 3, 0);
+  }
+
+ private:
+  static void put(Disk& disk, uint64_t block, uint8_t value) {
+    const std::byte bytes[4] = {std::byte{value}};
+    EXPECT_EQ(disk.write(BlockAddress(block), bytes), IoStatus::kOk);
+  }
+};
+
+TEST(RecovererTest, WhetherTheCheckChangesACleanDiskDependsOnWhatWasThere) {
+  const Image blank(Geometry{4, BlockCount(4)});
+  DiskSetup setup;
+  setup.bounds.names = {"a"};
+  ClearsBlindly target;
+  const AllWays all = recover_all(setup, target, one_write(blank, 3, 1));
+  EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));
+  EXPECT_EQ(all.lazy, all.eager);
 }
 
 TEST(RecovererTest, WhatIsKnownAgainIsRightWhereNothingIsWrong) {

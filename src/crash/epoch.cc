@@ -31,11 +31,15 @@ void Epoch::add(const Event& event) {
   }
   if (model_.flash) return add_flash(event);
   if (model_.scattered) return add_scattered(event);
-  const bool joins_last_piece = event.tied_to_previous && model_.writes_are_tied();
+  // A further run of a write may lie in the unit in which the run before it has ended.
+  const bool tied = model_.writes_are_tied();
+  const bool joins_last_piece =
+      event.tied_to_previous &&
+      (tied || unit_of(event.first) == unit_of(places_[slots_.back().place].address));
   for (uint64_t i = 0; i < event.count.value; i++) {
     const BlockAddress address = event.first + BlockCount(i);
-    const bool new_unit = i == 0 || (!model_.writes_are_tied() && address.value % blocks_per_unit_ == 0);
-    if (new_unit && !joins_last_piece) begin_piece(address);
+    const bool new_unit = i == 0 ? !joins_last_piece : !tied && address.value % blocks_per_unit_ == 0;
+    if (new_unit) begin_piece(address);
     add_slot(address, BlockRef::share(event.block(i)));
   }
 }

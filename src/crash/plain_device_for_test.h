@@ -188,6 +188,7 @@ inline std::vector<DeviceModel> models_for_test() {
     models.push_back({.unit_bytes = 0, .order = order, .cache = WriteCache::kVolatile, .tearing = false});
     models.push_back({.unit_bytes = 2, .order = order, .cache = WriteCache::kVolatile, .tearing = true});
     models.push_back({.unit_bytes = 4, .order = order, .cache = WriteCache::kVolatile, .tearing = true});
+    models.push_back({.unit_bytes = 6, .order = order, .cache = WriteCache::kVolatile, .tearing = true});
   }
   models.push_back(
       {.unit_bytes = 0, .order = WriteOrder::kFree, .cache = WriteCache::kWriteThrough, .tearing = false});

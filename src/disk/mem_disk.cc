@@ -66,7 +66,15 @@ bool MemDisk::decide(BlockAddress address, BlockRef* block) {
 
 void MemDisk::note_read(BlockAddress address) {
   BlockRef block;
-  if (decide(address, &block)) state_.current.set(address, std::move(block));
+  if (!decide(address, &block)) return;
+  const Digest before = state_.current.digest();
+  state_.current.set(address, std::move(block));
+  remembered_ += state_.current.digest() - before;  // it was so all the time
+}
+
+void MemDisk::replace(BlockAddress address, BlockRef block) {
+  if (remembers_ && reads_ != nullptr) note_read(address);
+  state_.current.set(address, std::move(block));
 }
 
 IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
@@ -82,7 +90,7 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   for (size_t at = 0; at < bytes.size(); at += size, address = address + BlockCount(1)) {
     if (in_scratch_) std::memcpy(overwrite(address), bytes.data() + at, size);
     if (keeps_log_) blocks_.push_back(make_block(bytes.subspan(at, size)));
-    if (!in_scratch_) state_.current.set(address, blocks_.back());
+    if (!in_scratch_) replace(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
   if (keeps_log_) state_.log.add_write(first, blocks_, flags);
@@ -112,7 +120,7 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
     if (in_scratch_)
       copy_bytes(blocks_.back().get(), {overwrite(address), geometry().block_size});
     else
-      state_.current.set(address, blocks_.back());
+      replace(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
   if (keeps_log_) state_.log.add_discard(first, blocks_);
@@ -161,25 +169,19 @@ const std::byte* MemDisk::fetch(BlockAddress address) {
   return bytes;
 }
 
-// Nothing is decided for the sake of a comparison: what is in doubt there counts as what the image says.
 std::byte* MemDisk::overwrite(BlockAddress address) {
-  const size_t size = geometry().block_size;
-  std::byte* bytes = scratch_.find(address);
   if (remembers_ && std::ranges::find(changed_, address) == changed_.end()) {
     changed_.push_back(address);
-    before_.resize(changed_.size() * size);
-    std::byte* copy = before_.data() + before_.size() - size;
-    if (bytes != nullptr)
-      std::memcpy(copy, bytes, size);
-    else
-      state_.current.read(address, {copy, size});
+    const std::byte* bytes = fetch(address);
+    before_.insert(before_.end(), bytes, bytes + geometry().block_size);
   }
+  std::byte* bytes = scratch_.find(address);
   return bytes != nullptr ? bytes : scratch_.add(address);
 }
 
 void MemDisk::remember() {
   remembered_ = state_.current.digest();
-  remembers_ = in_scratch_;
+  remembers_ = true;
   changed_.clear();
   before_.clear();
 }

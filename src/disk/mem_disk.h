@@ -65,7 +65,7 @@ class MemDisk : public Disk {
   DiskState save() const { return state_; }
   void load(DiskState state) {
     state_ = std::move(state);
-    in_scratch_ = false;
+    in_scratch_ = remembers_ = false;
     keeps_log_ = true;
   }
   // Does again what a log of this disk says, on what it holds now.
@@ -84,7 +84,8 @@ class MemDisk : public Disk {
   // Has no effect on raw flash.
   enum class Keep : uint8_t { kLog, kNothing };
   void begin_scratch(Keep keep);
-  // Whether the disk holds anything else than when this was called last.
+  // Whether the disk holds anything else than when this was called last. The answer depends on what was
+  // there, so from here on whoever writes a block has read it.
   void remember();
   bool has_changed();
 
@@ -108,6 +109,8 @@ class MemDisk : public Disk {
  private:
   bool in_range(Access access, BlockAddress first, size_t bytes);
   void note_read(BlockAddress address);
+  // Out of scratch: a new content.
+  void replace(BlockAddress address, BlockRef block);
   // Whether this read decides what an open block holds.
   bool decide(BlockAddress address, BlockRef* block);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
@@ -131,9 +134,9 @@ class MemDisk : public Disk {
 
   bool in_scratch_ = false, keeps_log_ = true;
   Scratch scratch_;
+  bool remembers_ = false;
   Digest remembered_;                  // out of scratch
-  bool remembers_ = false;             // in scratch
-  std::vector<BlockAddress> changed_;  // written since
+  std::vector<BlockAddress> changed_;  // in scratch: written since
   std::vector<std::byte> before_;      // and what they held
 };
 

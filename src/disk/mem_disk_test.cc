@@ -371,5 +371,27 @@ TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
   EXPECT_EQ(content(disk, 4, 16), filled(16, 0xFF));
 }
 
+// What is open holds something already, so to look is no change, and whether a write is one depends on it.
+TEST_F(MemDiskTest, WhatIsOpenIsComparedAsItIsDecided) {
+  enum class Way { kFlash, kPlain, kScratch };
+  for (const Way way : {Way::kFlash, Way::kPlain, Way::kScratch}) {
+    disk = MemDisk(Image({4, BlockCount(8), way == Way::kFlash ? 4u : 0u}));
+    FirstReads reads;
+    reads.restart(disk.geometry().block_count);
+    Sevens sevens;
+    disk.watch(&reads, &sevens);
+    if (way == Way::kScratch) disk.begin_scratch(MemDisk::Keep::kNothing);
+    disk.remember();
+    EXPECT_EQ(content(disk, 1, 4), filled(4, 7));
+    EXPECT_FALSE(disk.has_changed());
+    if (way == Way::kFlash) continue;
+    ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 7)), IoStatus::kOk);
+    EXPECT_FALSE(disk.has_changed());
+    EXPECT_EQ(sevens.asked, (std::vector<uint64_t>{1, 2}));
+    ASSERT_EQ(disk.write(BlockAddress(3), filled(4, 0)), IoStatus::kOk);
+    EXPECT_TRUE(disk.has_changed());
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs

@@ -224,6 +224,8 @@ bool DiskRig::run_this_way() {
   }
   outcome_.new_edges = new_edges_of(*target_);
   end_move_.position = position_++;
+  // There may be looks and other ways that have no number.
+  if (position_ == DiskMove::kPositions) outcome_.marks |= kLeftOut;
   return true;
 }
 
@@ -347,12 +349,16 @@ bool DiskRig::next_look() {
   if (!setup_.crashes || (over_ && outcome_.findings != 0) || from_->damaged) return false;
   while (const Look* look = cuts_.next_look()) {
     const uint32_t position = position_++;
-    if (position >= DiskMove::kPositions) break;
+    if (position >= DiskMove::kPositions) {
+      cuts_.leave_look();
+      continue;
+    }
     promises_before_cut_ = look->promises;
     crash_expectation_ = &expectation_after(look->promises);
     crash_expectation_digest_ = crash_expectation_->digest();
     const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_digest_);
-    if (!seen_looks_.insert(what)) continue;
+    // Only an outcome can say that there may be looks without a number, so the last one that has one counts.
+    if (!seen_looks_.insert(what) && position + 1 < DiskMove::kPositions) continue;
     crash_move_.position = position;
     state_number_ = 0;
     cuts_.begin_look();
@@ -378,7 +384,11 @@ bool DiskRig::next_crash() {
 }
 
 bool DiskRig::next_state() {
-  if (state_number_ >= DiskMove::kStates || !cuts_.next()) return false;
+  if (state_number_ >= DiskMove::kStates) {
+    cuts_.leave_rest();
+    return false;
+  }
+  if (!cuts_.next()) return false;
   crash_move_.state = state_number_++;
   return true;
 }
@@ -515,8 +525,11 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
   // Of a disk with open blocks the images say too little.
   const WalkAnswer* known = from_->disk.open.empty() ? walks_.find(key) : nullptr;
   if (known != nullptr) return *known;
-  WalkAnswer& out = walks_.put(key);
+  const auto strays = [&] { return disk_.state().log.strays() + disk_.state().log.misuses(); };
+  const size_t before = strays();
   const Walk walk = target_->walk();
+  // An access that must not be is told by the log, each time.
+  WalkAnswer& out = strays() == before && from_->disk.open.empty() ? walks_.put(key) : strayed_walk_;
   out = {walk.error, faults_of(*target_), walk.tree.digest()};
   return out;
 }
@@ -548,10 +561,12 @@ Digest DiskRig::print_of(const DiskState& disk) {
   if (disk.log.empty() && disk.open.empty())
     return digest_at(0, disk.durable.digest());  // what an empty epoch has
   epoch_.restart(disk.durable, disk.open);
+  // The same writes may be open behind a power cut or in doubt, and only of the latter a flush makes an end.
+  const Digest open = digest_at(7, Digest{0, epoch_.frozen_pieces()});
   for (const Event* event : disk.log.events(events_)) {
     if (event->changes_blocks()) epoch_.add(*event);
   }
-  return epoch_.digest();
+  return disk.open.empty() ? epoch_.digest() : epoch_.digest() + open;
 }
 
 }  // namespace sisyfs

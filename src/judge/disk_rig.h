@@ -193,7 +193,8 @@ class DiskRig {
   std::vector<const Event*> events_;
   Memo<Digest> crash_prints_;  // by crash state: of the disk that its recovery leaves
   Memo<WalkAnswer> walks_;
-  Memo<bool> allowed_;  // by expectation and what came back
+  WalkAnswer strayed_walk_;  // one that is not kept
+  Memo<bool> allowed_;       // by expectation and what came back
 };
 
 // Rigs that nobody uses at the moment. Threads usually find the one that they used before.

@@ -384,11 +384,11 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
   if (found(FindingKind::kOutOfRange))
-    observe(FindingKind::kOutOfRange, "recovery reads or writes beyond the disk",
+    observe(FindingKind::kOutOfRange, fmt::format("{} reads or writes beyond the disk", notes.strayed),
             "accesses stay on the disk");
   if (found(FindingKind::kFlashMisuse))
     observe(FindingKind::kFlashMisuse,
-            "recovery programs a page that is not erased, or erases a part of a unit",
+            fmt::format("{} programs a page that is not erased, or erases a part of a unit", notes.strayed),
             "only erased pages are programmed, and whole units erased");
 }
 

@@ -23,9 +23,9 @@ PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& 
 void PowerCuts::begin(Level& level, const Look& look) {
   level.event = look.event;
   level.looking = true;
+  level.judged = 0;
   if (setup_.lazy) return level.lazy.restart(look.epoch);
   level.eager.restart(look.epoch, setup_.enumeration);
-  counts_.stood_for += level.eager.planned();
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
@@ -100,12 +100,23 @@ bool PowerCuts::next() {
       continue;
     }
     recovered_ = setup_.lazy ? &recoverer_.recover(level.lazy) : &recoverer_.recover(*level.state);
-    if (setup_.lazy) counts_.stood_for += level.lazy.stands_for();
+    const StateCount stood_for = setup_.lazy ? level.lazy.stands_for() : StateCount(1);
+    counts_.stood_for += stood_for;
+    level.judged += stood_for;
     ++counts_.outcomes;
     // What came back wrong needs no second power cut.
     may_descend_ = level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 &&
                    recovered_->work != 0;
     return true;
+  }
+}
+
+void PowerCuts::leave_rest() {
+  for (uint32_t number = 0; number <= level_; ++number) {
+    const Level& level = *levels_[number];
+    if (!level.looking) continue;
+    const StateCount all = setup_.lazy ? level.lazy.epoch().count() : level.eager.planned();
+    counts_.left_out += all - level.judged;
   }
 }
 

@@ -50,6 +50,9 @@ class PowerCuts {
   void begin_look();
   // The next one; false if there is none.
   bool next();
+  // What is left of the look is not wanted, or all of it: it counts as left out.
+  void leave_rest();
+  void leave_look() { counts_.left_out += look_->epoch.count(); }
 
   // Of the outcome at hand. Lives until the next call of next().
   const Recovery& recovered() const { return *recovered_; }
@@ -89,6 +92,7 @@ class PowerCuts {
     size_t event = 0;  // where the power went
     size_t skip = 0;   // up to here no event changed what was read
     bool looking = false;
+    StateCount judged;   // of this look, so far
     Recovery recovered;  // where there is a level below
     CrashState* state = nullptr;
   };

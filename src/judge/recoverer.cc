@@ -131,7 +131,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   } else {
     // A walk changes nothing that counts, but what a library remembers of what it has read.
     out.memory = save();
-    Walk walk = target_.walk();
+    Walk walk = whole ? target_.walk() : watched_walk();
     out.findings |= faults_of(target_);
     if (is_dead(out.findings))
       walk.error = EIO;
@@ -150,10 +150,13 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     const bool trial = out.findings == 0 && setup_.usability && !mutant(Mutant::kNeverUsed);
     std::string* why = notes == nullptr ? nullptr : &notes->unusable;
     if (trial) out.findings |= whole ? try_use(out.tree, why) : known_use(out);
+    if (trial && notes != nullptr) notes->strayed = "who uses it afterwards";
     used = trial;
   }
-  if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers)
+  if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers) {
     out.findings |= compare_ways(image, run, out.tree, notes);
+    if (notes != nullptr) notes->strayed = "the mount without its check";
+  }
   disk_.watch(nullptr);
   if (notes != nullptr) notes->fault = (used ? "when it was used afterwards, " : "") + target_.fault_text();
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
@@ -206,18 +209,28 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   return out;
 }
 
+// An access that must not be is told unless it is why the trial fails.
 uint32_t Recoverer::try_use(const Tree& tree, std::string* why) {
   const bool usable = is_usable(target_, disk_, bounds_, tree, why);
-  const uint32_t faults = faults_of(target_);
-  return faults != 0 || usable ? faults : bit(FindingKind::kNotUsable);
+  if (const uint32_t faults = faults_of(target_)) return faults;
+  return usable ? findings_of(disk_.state().log) : bit(FindingKind::kNotUsable);
 }
 
-// The trial depends on what is remembered, on the tree and on what it reads of the disk.
+// What a walk has read a library may remember, and not read again in the trial. So the trial depends on that.
+Walk Recoverer::watched_walk() {
+  trial_reads_.restart(disk_.geometry().block_count);
+  disk_.watch(&trial_reads_);
+  Walk walk = target_.walk();
+  disk_.watch(&reads_);
+  for (const BlockAddress address : trial_reads_.addresses()) reads_.read(address);
+  return walk;
+}
+
+// The trial depends on what is remembered, on the tree and on what it and the walk read of the disk.
 uint32_t Recoverer::known_use(const Recovery& recovery) {
   const Digest start = digest_at(1, recovery.memory.digest()) + digest_at(2, recovery.tree.digest());
   const Image image = disk_.state().current;
   if (const auto* known = trials_.find(start, image, &reads_)) return known->answer;
-  trial_reads_.restart(image.geometry().block_count);
   disk_.watch(&trial_reads_);
   const uint32_t findings = try_use(recovery.tree, nullptr);
   disk_.watch(&reads_);
@@ -242,7 +255,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
   const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
   (void)target_.take_marks();
   if (const uint32_t faults = faults_of(target_)) return faults;
-  if (walk.error == 0 && walk.tree == tree) return 0;
+  if (walk.error == 0 && walk.tree == tree) return findings_of(disk_.state().log);
   if (notes != nullptr) notes->mounted_alone = walk;
   return bit(FindingKind::kTwoOutcomes);
 }

@@ -48,6 +48,8 @@ struct RecoveryNotes {
   std::string unusable;  // why, if it is
   std::string fault;     // of the target, if it had one
   Walk mounted_alone;    // where that brings something else back
+  // Who has made accesses that must not be, if there were any.
+  const char* strayed = "recovery";
 };
 
 // The rare things that the target did since they were asked for last, as marks of an outcome.
@@ -102,6 +104,7 @@ class Recoverer {
   // The image is that of a crash state, or of a run what is not in doubt there.
   void carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   const Snapshot& save();
+  Walk watched_walk();
   Checked check(const Image& image);
   Checked judge_fsck(RecoveryNotes* notes);
   // Findings of the trial whether it can be worked with; `known_use` does not repeat a known one.
@@ -122,13 +125,13 @@ class Recoverer {
   Recovery recovery_;  // the one at hand
   std::vector<const Event*> events_;
 
-  Memo<Snapshot> memories_;        // by digest: most recoveries lead to what others led to
-  Memo<Known> known_;              // by image
-  ReadMemo<Recovery> recoveries_;  // by what was read of it
-  ReadMemo<Checked> checks_;       // by what the check read
-  ReadMemo<uint32_t> trials_;      // by what was in memory and what the trial read
-  FirstReads reads_, trial_reads_;
-  bool damaged_ = false;  // the disk at hand was, before
+  Memo<Snapshot> memories_;         // by digest: most recoveries lead to what others led to
+  Memo<Known> known_;               // by image
+  ReadMemo<Recovery> recoveries_;   // by what was read of it
+  ReadMemo<Checked> checks_;        // by what the check read
+  ReadMemo<uint32_t> trials_;       // by what was in memory and what the walk and the trial read
+  FirstReads reads_, trial_reads_;  // of the whole, and of the walk with the trial
+  bool damaged_ = false;            // the disk at hand was, before
   uint64_t runs_ = 0, images_ = 0;
 };
 
