@@ -1,5 +1,6 @@
 // Small systems whose mistakes hide where a checker is tempted not to look: in what it knows already, in what
 // it tries only for a moment, and behind the last number that a choice can have.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -143,7 +144,9 @@ TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
     DiskSetup setup = setup_of<StraysInUnmount>();
     setup.lazy = lazy;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
-    EXPECT_EQ(told(setup, kOutOfRange), "who uses it afterwards reads or writes beyond the disk");
+    EXPECT_THAT(
+        told(setup, kOutOfRange),
+        testing::MatchesRegex("who uses it afterwards (reads|writes) block [0-9]+ of a disk of [0-9]+"));
   }
 }
 
@@ -180,7 +183,9 @@ TEST(StrayAccessTest, OfAMountWithoutTheCheckIsTold) {
     EXPECT_EQ(search(setup, 1).findings, 0u) << lazy;
     setup.both_ways = true;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
-    EXPECT_EQ(told(setup, kOutOfRange), "the mount without its check reads or writes beyond the disk");
+    EXPECT_THAT(
+        told(setup, kOutOfRange),
+        testing::MatchesRegex("the mount without its check (reads|writes) block [0-9]+ of a disk of [0-9]+"));
   }
 }
 

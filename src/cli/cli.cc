@@ -37,8 +37,13 @@ bool number_and_unit(const std::string& text, uint64_t& number, std::string& uni
 // A symbolic link stays one: what is written goes to the file that it names.
 std::string where_it_leads(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
-  return error ? path : real.string();
+  std::filesystem::path to = path;
+  for (int followed = 0; followed < 40 && std::filesystem::is_symlink(to, error); ++followed) {
+    const std::filesystem::path next = std::filesystem::read_symlink(to, error);
+    if (error) break;
+    to = to.parent_path() / next;  // which is the next alone if that is absolute
+  }
+  return to.string();
 }
 
 // A device or a pipe: it is written to, and never replaced by a file.

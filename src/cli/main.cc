@@ -26,6 +26,13 @@ std::string command_of(const CLI::App& app) {
   return used.empty() ? "" : " " + used.front()->get_name();
 }
 
+// The exit code, if all that was printed has got out.
+int printed(int exit) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
+  return sisyfs::cli::fail(
+      sisyfs::system_error("what was printed could not all be written to standard output"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -65,14 +72,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return printed(app.exit(error));
     fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app));
     return cli::kUsage;
   } catch (const std::system_error& error) {
     // Whoever prints to a full disk is told so by an exception.
     return cli::fail(sisyfs::system_error(fmt::format("cannot write: {}", error.code().message())));
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return cli::fail(sisyfs::system_error("what was printed could not all be written to standard output"));
-  return exit;
+  return printed(exit);
 }

@@ -383,13 +383,14 @@ void DiskTeller::tell_recovery(StoryStep& step) {
             "what the check and the mount bring back");
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
-  if (found(FindingKind::kOutOfRange))
-    observe(FindingKind::kOutOfRange, fmt::format("{} reads or writes beyond the disk", notes.strayed),
-            "accesses stay on the disk");
-  if (found(FindingKind::kFlashMisuse))
-    observe(FindingKind::kFlashMisuse,
-            fmt::format("{} programs a page that is not erased, or erases a part of a unit", notes.strayed),
-            "only erased pages are programmed, and whole units erased");
+  std::vector<const Event*> events;
+  for (const Event* event : notes.log.events(events)) {
+    if (event->kind != EventKind::kStray) continue;
+    const StrayText stray = text_of_stray(*event, rig_->target().traits());
+    if (!found(stray.kind)) continue;
+    observe(stray.kind, fmt::format("{} {}", notes.strayed, stray.observed), stray.expected);
+    break;
+  }
 }
 
 }  // namespace sisyfs

@@ -158,6 +158,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     if (notes != nullptr) notes->strayed = "the mount without its check";
   }
   disk_.watch(nullptr);
+  if (notes != nullptr) notes->log = disk_.state().log;
   if (notes != nullptr) notes->fault = (used ? "when it was used afterwards, " : "") + target_.fault_text();
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }

@@ -50,6 +50,7 @@ struct RecoveryNotes {
   Walk mounted_alone;    // where that brings something else back
   // Who has made accesses that must not be, if there were any.
   const char* strayed = "recovery";
+  Log log;  // with these accesses
 };
 
 // The rare things that the target did since they were asked for last, as marks of an outcome.

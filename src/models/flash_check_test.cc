@@ -161,7 +161,7 @@ TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
     return story->steps.back().observed.at(0).text;
   };
   EXPECT_EQ(observed(false), "erases 1 page from page 0 on, with erase units of 2 pages");
-  EXPECT_EQ(observed(true), "recovery programs a page that is not erased, or erases a part of a unit");
+  EXPECT_EQ(observed(true), "recovery erases 1 page from page 0 on, with erase units of 2 pages");
 }
 
 TEST(FlashCheckTest, ThreadsChangeNothing) {
