@@ -43,7 +43,7 @@ int make_plugin(const std::string& directory) {
        {std::pair(name + ".c", renamed(kSkeletonCode, name)),
         std::pair(std::string("Makefile"), renamed(kSkeletonMakefile, name)),
         std::pair(std::string("include/sisyfs/plugin.h"), std::string(kPluginHeader))})
-    if (Status s = write_file(directory + "/" + file, text); !s) return fail(s.error());
+    if (Status s = write_file(fmt::format("{}/{}", directory, file), text); !s) return fail(s.error());
   fmt::print(
       "{0}/{1}.c is a plug-in to be filled in. To build and check it:\n\n"
       "    make -C {0} && ./sisyfs check {0}/lib{1}.so\n",
