@@ -57,17 +57,17 @@ std::string torn_text(const CrashState& cut, uint32_t write) {
   const Epoch& epoch = cut.epoch();
   if (epoch.model().scattered) return "torn";
   std::string kept;
-  BlockAddress last = epoch.writes()[write].first;
+  const uint64_t begin = epoch.writes()[write].first.value;
+  uint64_t last = begin;
   for (uint32_t p = 0; p < epoch.pieces().size(); ++p) {
     if (epoch.pieces()[p].write != write) continue;
     for (const Epoch::Slot& slot : epoch.slots_of(epoch.pieces()[p])) {
-      const BlockAddress address = epoch.places()[slot.place].address;
+      const uint64_t address = epoch.places()[slot.place].address.value;
       last = std::max(last, address);
-      if (cut.piece_kept(p)) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", address.value);
+      if (cut.piece_kept(p)) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", address);
     }
   }
-  return fmt::format("torn: of blocks {} to {} it kept {}", epoch.writes()[write].first.value, last.value,
-                     kept);
+  return fmt::format("torn: of blocks {} to {} it kept {}", begin, last, kept);
 }
 
 // What a system must do that had one of the faults of target/target.h, by the finding that it is.
