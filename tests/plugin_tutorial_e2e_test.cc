@@ -48,7 +48,10 @@ TEST(PluginTutorialTest, EveryCommandWorksAsThePageSays) {
   std::filesystem::create_symlink(SISYFS_PROGRAM, where.file("sisyfs"));
   const std::vector<Command> all = commands_of(content_of(SISYFS_SOURCE_DIR "/docs/plugins.md"));
   ASSERT_GT(all.size(), 10u);
+  // One sanitizer does not go with another.
+  const bool has_own = !std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so");
   for (const Command& command : all) {
+    if (has_own && command.line.find("_asan.so") != std::string::npos) continue;
     SCOPED_TRACE(command.line);
     const Answer answer = run_line("cd '" + where.file("") + "' && " + command.line);
     const bool has_bug = command.line.find("_rename.so") != std::string::npos;
