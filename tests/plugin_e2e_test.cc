@@ -67,6 +67,9 @@ TEST(PluginTest, FaultsAreFindings) {
       {"smash", "T1", "target-died", "SIGSEGV"},
   };
   for (const Planted& planted : all) {
+#ifdef __SANITIZE_THREAD__
+    if (planted.fault == "loop") continue;  // signals reach only code that calls into ThreadSanitizer
+#endif
     const Answer a = check("slots_" + planted.fault, "--depth 4 --set seconds=1");
     EXPECT_EQ(a.code, 1) << planted.fault << '\n' << a.text;
     EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
