@@ -1,7 +1,5 @@
 #include "base/mutant.h"
 
-#ifdef SISYFS_MUTANTS
-
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -10,7 +8,7 @@ namespace sisyfs {
 namespace {
 
 // In the order of Mutant, from 1 on.
-constexpr std::array<std::string_view, 58> kNames = {
+[[maybe_unused]] constexpr auto kNames = std::to_array<std::string_view>({
     "ForgetSync",        "ForgetFsync",
     "AcceptAncestors",   "RefuseHalfDone",
     "IgnoreData",        "IgnoreSizes",
@@ -41,11 +39,12 @@ constexpr std::array<std::string_view, 58> kNames = {
     "NoReplacingRename", "OnlyInRoot",
     "SameVersionAgain",  "AppendOnly",
     "RunsAreOne",        "TrustToken",
-};
+});
 static_assert(kNames.size() == static_cast<size_t>(Mutant::kTrustToken), "each mutant has a name");
 
 }  // namespace
 
+#ifdef SISYFS_MUTANTS
 // Asked on hot paths, so the answer is kept. A name that is none gives no mutant; a test notices that.
 Mutant chosen_mutant() {
   static const Mutant chosen = [] {
@@ -57,6 +56,6 @@ Mutant chosen_mutant() {
   return chosen;
 }
 
-}  // namespace sisyfs
-
 #endif
+
+}  // namespace sisyfs
