@@ -383,13 +383,15 @@ void DiskTeller::tell_recovery(StoryStep& step) {
             "what the check and the mount bring back");
   if (found(FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
+  // Of each kind the first.
   std::vector<const Event*> events;
+  uint32_t told_strays = 0;
   for (const Event* event : notes.log.events(events)) {
     if (event->kind != EventKind::kStray) continue;
     const StrayText stray = text_of_stray(*event, rig_->target().traits());
-    if (!found(stray.kind)) continue;
+    if (!found(stray.kind) || (told_strays & bit(stray.kind)) != 0) continue;
+    told_strays |= bit(stray.kind);
     observe(stray.kind, fmt::format("{} {}", notes.strayed, stray.observed), stray.expected);
-    break;
   }
 }
 

@@ -86,7 +86,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     std::function<std::optional<EdgeCount>()> edges;
   };
   DiskCheck(DiskSystem system, About about)
-      : SystemCheck(std::move(system), about.marks), about_(std::move(about)) {}
+      : SystemCheck(std::move(system), about.marks, about.possible), about_(std::move(about)) {}
 
   Status accepts(const SearchOptions& options) const override {
     const bool generations = detail::by_generations<DiskSystem>(options);
@@ -123,7 +123,6 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
   }
-  uint32_t possible() const override { return about_.possible; }
   std::string device() const override { return about_.device; }
   std::string snapshots() const override { return about_.snapshots; }
   using Check::explain;
