@@ -297,5 +297,21 @@ TEST(LeftOutTest, CrashStatesBeyondTheLastNumberAreCounted) {
   }
 }
 
+// Edges of one piece are two and twice as many as there are blocks: nothing lost, nothing kept, one of each.
+TEST(LeftOutTest, OnlySamplesThatWereJudgedAreCounted) {
+  constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kBlocks;
+  for (const uint64_t samples : {uint64_t{100}, uint64_t{DiskMove::kStates}}) {
+    DiskSetup setup = setup_of<ManyBlocks>();
+    setup.bounds.names = {"a"};
+    setup.usability = false;
+    setup.enumeration = {.max_states = 1, .edge = 1, .samples = static_cast<uint32_t>(samples)};
+    const SearchResult result = search(setup, 1);
+    EXPECT_EQ(result.verdict, Verdict::kUnknown) << samples;
+    EXPECT_EQ(result.sampled, std::min(samples, DiskMove::kStates - kEdges)) << samples;
+    EXPECT_EQ(result.crash_states, kEdges + result.sampled) << samples;
+    EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kBlocks) << samples;
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs

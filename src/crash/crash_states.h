@@ -53,6 +53,8 @@ class CrashStates {
 
   // The next state, or null after the last. Its kept() must not be changed by the caller.
   CrashState* next();
+  // Whether the state at hand was drawn.
+  bool is_sample() const { return round_ == Round::kSampling; }
 
   // Known before the first call of next(), without building anything:
   const StateCount& total() const { return total_; }      // crash states of the epoch

@@ -166,6 +166,7 @@ Names samples_of(const Epoch& epoch, const EnumerationBound& bound) {
   const uint64_t edges = states.planned().low() - states.samples();
   for (uint64_t n = 0; CrashState* state = states.next(); n++) {
     EXPECT_EQ(state->digest(), state->image().digest());
+    EXPECT_EQ(states.is_sample(), n >= edges);
     if (n >= edges) names.emplace_back(state->kept().begin(), state->kept().end());
   }
   return names;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "base/digest.h"
@@ -43,6 +44,14 @@ BlockRef make_block(std::span<const std::byte> bytes);
 // The block of `size` bytes of this value, and the one that cannot be read (its bytes mean nothing).
 BlockRef filled_block(uint32_t size, std::byte value);
 BlockRef unreadable_block(uint32_t size);
+
+// The bytes of a block that can be read, of which there are out.size().
+inline void copy_bytes(const Block* block, std::span<std::byte> out) {
+  if (block == nullptr)
+    std::memset(out.data(), 0, out.size());
+  else
+    std::memcpy(out.data(), block->bytes().data(), out.size());
+}
 
 inline bool is_readable(const Block* block) { return block == nullptr || block->readable(); }
 

@@ -74,13 +74,8 @@ void Image::read(BlockAddress first, std::span<std::byte> out) const {
   const size_t size = geometry_.block_size;
   size_t at = 0;
   for (BlockAddress address = first; at < out.size(); address = address + BlockCount(1), at += size) {
-    const Block* b = block(address);
     SISYFS_ASSERT(at + size <= out.size(), "whole blocks are read");
-    if (b == nullptr) {
-      std::memset(out.data() + at, 0, size);
-    } else {
-      std::memcpy(out.data() + at, b->bytes().data(), size);
-    }
+    copy_bytes(block(address), out.subspan(at, size));
   }
 }
 

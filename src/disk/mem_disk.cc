@@ -6,16 +6,6 @@
 #include "base/mutant.h"
 
 namespace sisyfs {
-namespace {
-
-void copy_bytes(const Block* block, std::span<std::byte> out) {
-  if (block == nullptr)
-    std::memset(out.data(), 0, out.size());
-  else
-    std::memcpy(out.data(), block->bytes().data(), out.size());
-}
-
-}  // namespace
 
 // Nearly all calls are for one block, and a division takes as long as the rest of a read.
 bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {

@@ -29,7 +29,6 @@ void PowerCuts::begin(Level& level, const Look& look) {
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
-  counts_.sampled += level.eager.samples();
 }
 
 void PowerCuts::begin_look() {
@@ -103,6 +102,7 @@ bool PowerCuts::next() {
     const StateCount stood_for = setup_.lazy ? level.lazy.stands_for() : StateCount(1);
     counts_.stood_for += stood_for;
     level.judged += stood_for;
+    if (!setup_.lazy && level.eager.is_sample() && !level.eager.complete()) ++counts_.sampled;
     ++counts_.outcomes;
     // What came back wrong needs no second power cut.
     may_descend_ = level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 &&
