@@ -65,7 +65,8 @@ int check_here(CheckFlags& flags) {
   }
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
-  if (options->checkpoint) describe_search(named->setup, *options);
+  if (options->checkpoint)
+    if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
+#include "report/finding_json.h"
 #include "report/search_names.h"
 
 namespace sisyfs::cli {
@@ -207,7 +208,7 @@ int Round::finish() {
     const Json json{{"schema", "sisyfs.museum/1"}, {"version", SISYFS_VERSION}, {"as_expected", counts_[0]},
                     {"differ", counts_[3]},        {"stopped", counts_[2]},     {"not_tried", not_tried_},
                     {"waiting", counts_[1]},       {"exhibits", exhibits_},     {"models", models_}};
-    if (Status s = write_file(flags_.json, json.dump(2) + "\n"); !s) return fail(s.error());
+    if (Status s = write_file(flags_.json, text_of(json)); !s) return fail(s.error());
   }
   return exit();
 }

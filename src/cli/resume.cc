@@ -48,7 +48,7 @@ int run_resume(const ResumeFlags& flags) {
   SearchOptions& options = saved->options;
   const Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
   if (!named) return fail(named.error());
-  describe_search(named->setup, options);
+  if (Status s = describe_search(named->setup, options); !s) return fail(s.error());
   if (Status s = loaded->matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};

@@ -6,6 +6,7 @@
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
+#include "report/finding_json.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -45,7 +46,7 @@ Json json_of(const std::string& name, const CheckEntry& entry) {
 int list_one(const std::string& name, bool json) {
   const auto list = [&](const CheckEntry& entry) {
     if (json)
-      fmt::print("{}\n", Json::array({json_of(name, entry)}).dump(2));
+      fmt::print("{}", text_of(Json::array({json_of(name, entry)})));
     else
       list_target(name, entry);
     return kClean;
@@ -65,7 +66,7 @@ void list_targets_json() {
   for (const BundledPlugin& plugin : bundled_plugins())
     if (const Result<CheckEntry> entry = plugin_entry(std::string(plugin.name)))
       all.push_back(json_of(std::string(plugin.name), *entry));
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}", text_of(all));
 }
 
 }  // namespace
