@@ -228,6 +228,9 @@ TEST(PluginTest, ASkeletonBuildsAndIsClean) {
   EXPECT_EQ(made.code, 0) << made.text;
   const Answer built = run_line(in + "make -C tinyfs");
   ASSERT_EQ(built.code, 0) << built.text;
+  // A block is as large as the plug-in says (128 bytes in this one), or the user, by whatever flag.
+  EXPECT_THAT(check("shelf", "--depth 1 --disk 8KiB").text, HasSubstr("blocks=64"));
+  EXPECT_THAT(check("slots", "--depth 1 --disk 8KiB --set block=512").text, HasSubstr("blocks=16"));
   EXPECT_THAT(built.text, Not(HasSubstr("warning")));
   const Answer checked = run_line(in + "'" SISYFS_PROGRAM "' check tinyfs/libtinyfs.so --progress off");
   EXPECT_EQ(checked.code, 0) << checked.text;

@@ -149,7 +149,7 @@ void add_matrix(CLI::App& app, int& exit) {
   sub->add_option("--blocks", flags->blocks, "number of data blocks")->capture_default_str();
   sub->add_flag("--no-symmetry", flags->no_symmetry, "count states that differ only in names as different");
   sub->add_option("--json", flags->json, "write the matrix as JSON to this file; - is standard output");
-  flags->search.add_order_to(*sub, {"bfs", "dfs"});
+  flags->search.add_order_to(*sub, {"bfs", "dfs"}, false);
   flags->search.add_bounds_to(*sub);
   sub->callback([flags, &exit] { exit = run_matrix(*flags); });
 }

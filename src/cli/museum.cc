@@ -217,11 +217,11 @@ int run_museum(const MuseumFlags& flags) {
   Result<Museum> museum = load_museum(flags.exhibits);
   if (!museum) return fail(museum.error());
   if (Status s = choose(*museum, flags); !s) return fail(s.error());
-  if (flags.list) return print_list(*museum), kClean;
   SearchFlags search;
   search.threads = flags.threads;
   Result<SearchOptions> options = search.options();
   if (!options) return fail(options.error());
+  if (flags.list) return print_list(*museum), kClean;
   options->digest_visited = false;
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());

@@ -34,7 +34,7 @@ Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags&
   if (Status s = flags.search.put_bounds(saved->options); !s) return s.error();
   saved->options.checkpoint->path = flags.path;
   if (flags.every.empty()) return saved;
-  const auto every = parse_time(flags.every);
+  const auto every = parse_time("--checkpoint-every", flags.every);
   if (!every) return every.error();
   saved->options.checkpoint->interval = *every;
   return saved;

@@ -51,12 +51,8 @@ int list_one(const std::string& name, bool json) {
       list_target(name, entry);
     return kClean;
   };
-  if (is_plugin(name)) {
-    const Result<CheckEntry> entry = plugin_entry(name);
-    return entry ? list(*entry) : fail(entry.error());
-  }
-  const Result<const CheckEntry*> entry = registry().find(name);
-  return entry ? list(**entry) : fail(entry.error());
+  const Result<CheckEntry> entry = target_entry(name);
+  return entry ? list(*entry) : fail(entry.error());
 }
 
 // Plug-ins that cannot be loaded here are left out.
