@@ -332,6 +332,44 @@ TEST(CliTest, MatrixHasTheVerdictsOfTheThesis) {
   }
 }
 
+// A cell that was covered up to the depth that was asked for has passed; one that a lossy dedup covered has
+// not.
+TEST(CliTest, MatrixPassesWhenEveryCleanCellDoes) {
+  const std::string small = "matrix --files 1 --blocks 2 --progress off ";
+  const Answer bounded = run(small + "--depth 3");
+  EXPECT_EQ(bounded.code, 0) << bounded.text;
+  EXPECT_THAT(bounded.text, HasSubstr("none yet"));
+  EXPECT_EQ(run(small + "--dedup bitstate --memory 16MiB").code, 3);
+}
+
+TEST(CliTest, HelpEndsWithTheExitCodesOfItsCommand) {
+  const std::string of_check = "0 bound exhausted and clean";
+  for (const char* command : {"check", "resume"})
+    EXPECT_THAT(run(std::string(command) + " --help").text, HasSubstr(of_check)) << command;
+  const std::pair<const char*, const char*> others[] = {
+      {"replay", "1 it still happens"},  {"matrix", "0 every cell without findings passes"},
+      {"museum", "1 something differs"}, {"demo", "their fixes passed"},
+      {"bench", "0 measured"},           {"targets", "0 listed"},
+      {"new-plugin", "0 written"}};
+  for (const auto& [command, says] : others) {
+    const std::string help = run(std::string(command) + " --help").text;
+    EXPECT_THAT(help, HasSubstr(says)) << command;
+    EXPECT_THAT(help, Not(HasSubstr(of_check))) << command;
+  }
+}
+
+// A path is a string of bytes, and JSON is not: the run is told all the same.
+TEST(CliTest, APathThatIsNoUtf8DoesNotLoseTheRun) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("\xff.checkpoint");
+  const Answer a =
+      run("check link --via disk --set files=1 --set blocks=2 --depth 2 --progress off --json - "
+          "--checkpoint '" +
+          path + "'");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_EQ(json::parse(a.text)["checkpoint"], dir.file("\xef\xbf\xbd.checkpoint"));
+}
+
 TEST(CliTest, TargetsAreListedWithTheirOptions) {
   const Answer a = run("targets");
   EXPECT_EQ(a.code, 0);

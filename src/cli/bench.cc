@@ -211,6 +211,9 @@ void add_bench(CLI::App& app, int& exit) {
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
       ->check(whole_number(1, 99))
       ->capture_default_str();
+  sub->footer(
+      "Exit codes: 0 measured, 2 usage or bad input, or something to measure against is missing, 4 harness "
+      "error.");
   sub->callback([flags, &exit] {
     const BenchResult result = run_bench(flags->name, flags->bench);
     if (!result) {

@@ -255,6 +255,10 @@ void add_museum(CLI::App& app, int& exit) {
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
       ->capture_default_str();
+  sub->footer(
+      "Exit codes: 0 all is as expected (what waits does not count), 1 something differs, 2 usage or bad "
+      "input,\n"
+      "3 stopped before its end, 4 harness error.");
   sub->callback([flags, sub, &exit] {
     if (sub->count("--json") != 0 && (flags->json.empty() || flags->json == "true")) flags->json = "-";
     exit = run_museum(*flags);

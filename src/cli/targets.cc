@@ -78,6 +78,7 @@ void add_targets(CLI::App& app, int& exit) {
   auto* findings = sub->add_flag("--findings", flags->findings, "list the catalogue of findings instead");
   findings->excludes(target);
   sub->add_flag("--json", flags->json, "as JSON")->excludes(findings);
+  sub->footer("Exit codes: 0 listed, 2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] {
     exit = kClean;
     if (flags->findings)
