@@ -146,7 +146,9 @@ TEST(ResumeTest, FindingsFromBeforeAndAfterTheCutAreTheSame) {
     const Answer cut = run(search + " --states 60 --checkpoint " + file);
     EXPECT_THAT(cut.text, HasSubstr("the bound on states was reached")) << order;
     EXPECT_THAT(cut.text, HasSubstr("to go on: ")) << order;
-    run("resume " + file + " --states 90 --threads 1");
+    const Answer more = run("resume " + file + " --states 90 --threads 1");
+    EXPECT_THAT(cut.text, Not(HasSubstr("since the search was resumed"))) << order;
+    EXPECT_THAT(more.text, HasSubstr("come back alike, since the search was resumed")) << order;
     const json whole = outcome_of_run("resume " + file);
     EXPECT_EQ(whole, outcome_of_run(search)) << order;
     EXPECT_EQ(whole["verdict"], "fail") << order;
