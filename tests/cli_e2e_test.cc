@@ -189,6 +189,22 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NegativeStates", "check link --states=-5",
               "--states takes a whole number from 1 on, not '-5'"},
         Wrong{"ZeroThreads", "check link --threads 0", "--threads"},
+        Wrong{"TimeInNoUnit", "check link --time 3parsecs", "--time: '3parsecs' is not a time"},
+        Wrong{"TimeThatNoClockCounts", "check link --time 999999999h", "--time: '999999999h' is not a time"},
+        Wrong{"SizeInNoUnit", "check link --memory 4GB", "--memory: '4GB' is not a size"},
+        Wrong{"EmptyDepth", "check link --depth ''", "--depth has an empty word for its value"},
+        Wrong{"EmptyTarget", "check ''", "argument 2 is an empty word"},
+        Wrong{"PerspectivesWithoutADisk", "check verifs1 --perspectives",
+              "--perspectives is not for verifs1"},
+        Wrong{"PerspectivesOfFlash", "check flash --perspectives", "--perspectives is not for flash"},
+        Wrong{"DiskOfAModel", "check link --disk 1MiB", "--disk is not for link"},
+        Wrong{"BlockOfAModel", "check f2fs --block 512", "--block is not for f2fs"},
+        Wrong{"ViaOfAModelWithADisk", "check f2fs --via disk", "--via is not for f2fs"},
+        Wrong{"RoundsInHexadecimal", "bench shape --rounds 0x10",
+              "--rounds: takes a whole number from 1 to 99"},
+        Wrong{"ThreadsOfAList", "museum --list --threads 0", "--threads takes a whole number"},
+        Wrong{"TokenWhoseCountWrapsAround", "replay s1:link::M3:5.1x18446744073709551615:a5c4",
+              "is not a choice of a trace"},
         Wrong{"ZeroTime", "check link --time 0s", "not a time above zero"},
         Wrong{"NegativeMemory", "check link --memory=-1GiB", "not a size above zero"},
         Wrong{"ThreeTasks", "check link --tasks 3", "1..2"},
@@ -314,6 +330,44 @@ TEST(CliTest, MatrixHasTheVerdictsOfTheThesis) {
     if (wrong) continue;
     EXPECT_EQ(cell["dead-block"], cached && cell["tasks"] == 1 ? "none" : "repaired") << cell.dump();
   }
+}
+
+// A cell that was covered up to the depth that was asked for has passed; one that a lossy dedup covered has
+// not.
+TEST(CliTest, MatrixPassesWhenEveryCleanCellDoes) {
+  const std::string small = "matrix --files 1 --blocks 2 --progress off ";
+  const Answer bounded = run(small + "--depth 3");
+  EXPECT_EQ(bounded.code, 0) << bounded.text;
+  EXPECT_THAT(bounded.text, HasSubstr("none yet"));
+  EXPECT_EQ(run(small + "--dedup bitstate --memory 16MiB").code, 3);
+}
+
+TEST(CliTest, HelpEndsWithTheExitCodesOfItsCommand) {
+  const std::string of_check = "0 bound exhausted and clean";
+  for (const char* command : {"check", "resume"})
+    EXPECT_THAT(run(std::string(command) + " --help").text, HasSubstr(of_check)) << command;
+  const std::pair<const char*, const char*> others[] = {
+      {"replay", "1 it still happens"},  {"matrix", "0 every cell without findings passes"},
+      {"museum", "1 something differs"}, {"demo", "their fixes passed"},
+      {"bench", "0 measured"},           {"targets", "0 listed"},
+      {"new-plugin", "0 written"}};
+  for (const auto& [command, says] : others) {
+    const std::string help = run(std::string(command) + " --help").text;
+    EXPECT_THAT(help, HasSubstr(says)) << command;
+    EXPECT_THAT(help, Not(HasSubstr(of_check))) << command;
+  }
+}
+
+// A path is a string of bytes, and JSON is not: the run is told all the same.
+TEST(CliTest, APathThatIsNoUtf8DoesNotLoseTheRun) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("\xff.checkpoint");
+  const Answer a =
+      run("check link --via disk --set files=1 --set blocks=2 --depth 2 --progress off --json - "
+          "--checkpoint '" +
+          path + "'");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_EQ(json::parse(a.text)["checkpoint"], dir.file("\xef\xbf\xbd.checkpoint"));
 }
 
 TEST(CliTest, TargetsAreListedWithTheirOptions) {

@@ -125,6 +125,18 @@ TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
 }
 
+// Without its runtime the library ended the program, and its exit code said that something was found.
+TEST(PluginTest, ASearchUnderASanitizerIsGoneOnWith) {
+  if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))
+    GTEST_SKIP() << "this build has a sanitizer of its own";
+  const TemporaryDirectory dir;
+  const std::string file = dir.file("run.checkpoint");
+  EXPECT_EQ(check("slots_asan", "--depth 4 --states 1 --checkpoint " + file).code, 3);
+  const Answer a = run("resume " + file + " --progress off");
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
+}
+
 TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {
   const Answer wrong =
       check("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
@@ -216,6 +228,9 @@ TEST(PluginTest, TheDiskIsWhatTheUserSays) {
   const Answer a = check("slots", "--depth 3 --disk 8KiB --block 512");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("blocks=16"));
+  // A block is as large as the plug-in says (128 bytes in this one), or the user, by whatever flag.
+  EXPECT_THAT(check("shelf", "--depth 1 --disk 8KiB").text, HasSubstr("blocks=64"));
+  EXPECT_THAT(check("slots", "--depth 1 --disk 8KiB --set block=512").text, HasSubstr("blocks=16"));
   const Answer odd = check("slots", "--disk 1000 --block 512");
   EXPECT_EQ(odd.code, 2) << odd.text;
   EXPECT_THAT(odd.text, HasSubstr("is not a whole number of blocks"));

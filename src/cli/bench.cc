@@ -105,6 +105,16 @@ BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   return bench->run(flags);
 }
 
+// As everywhere: digits and nothing else, where the library would take 0x10 and ' 5' too.
+CLI::Validator whole_number(uint64_t least, uint64_t most) {
+  return {[=](const std::string& text) {
+            const Result<uint64_t> number = parse_count("", text);
+            if (number && *number >= least && *number <= most) return std::string();
+            return fmt::format("takes a whole number from {} to {}, not '{}'", least, most, text);
+          },
+          fmt::format("{}..{}", least, most)};
+}
+
 }  // namespace
 
 BenchResult bench_share(const BenchFlags& flags) {
@@ -191,16 +201,19 @@ void add_bench(CLI::App& app, int& exit) {
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,
                   "f2fs, journal, crash, shape, isomorphism: steps from the start at most")
-      ->check(CLI::Range(1, 64));
+      ->check(whole_number(1, 64));
   sub->add_option("--exact-depth", flags->bench.exact_depth, "shape: the same for exact dedup, if less")
-      ->check(CLI::Range(1, 64));
+      ->check(whole_number(1, 64));
   sub->add_option(
          "--set", flags->bench.settings,
          "f2fs, journal, crash, shape, isomorphism: an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
-      ->check(CLI::Range(1, 99))
+      ->check(whole_number(1, 99))
       ->capture_default_str();
+  sub->footer(
+      "Exit codes: 0 measured, 2 usage or bad input, or something to measure against is missing, 4 harness "
+      "error.");
   sub->callback([flags, &exit] {
     const BenchResult result = run_bench(flags->name, flags->bench);
     if (!result) {

@@ -1,6 +1,7 @@
 // sisyfs check: search a target and tell what was found.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -32,15 +33,60 @@ Status can_save(const std::string& path) {
   return can_write(path);
 }
 
+bool has_option(const CheckEntry& entry, std::string_view name) {
+  return std::ranges::any_of(entry.options, [&](const OptionSpec& option) { return option.name == name; });
+}
+
+// How many blocks make up a disk of so many bytes, whoever has said how large a block is.
+Result<uint64_t> blocks_of(const std::string& disk, const CheckEntry& entry,
+                           const std::vector<std::string>& settings) {
+  const Result<size_t> bytes = parse_bytes("--disk", disk);
+  if (!bytes) return bytes.error();
+  const Result<Options> options = Options::parse(entry.options, settings);
+  if (!options) return options.error();
+  const auto block = static_cast<uint64_t>(options->integer("block"));
+  if (*bytes % block == 0) return *bytes / block;
+  return bad_input(fmt::format("--disk {} is not a whole number of blocks of {} bytes", disk, block));
+}
+
+// The flags with a name of their own are settings like any other, of the targets that have them.
+Status put_settings(CheckFlags& flags) {
+  struct Named {
+    const char* flag;
+    const char* option;
+    bool given;
+    std::string value;
+  };
+  const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
+                         {"--via", "via", !flags.via.empty(), flags.via},
+                         {"--symmetry", "symmetry", flags.symmetry, "on"},
+                         {"--block", "block", !flags.block.empty(), flags.block},
+                         {"--disk", "block", !flags.disk.empty(), ""},
+                         {"--perspectives", "device", flags.perspectives, ""}};
+  if (std::ranges::none_of(named, &Named::given)) return {};  // to open a plug-in takes its time
+  const Result<CheckEntry> entry = target_entry(flags.target);
+  if (!entry) return entry.error();
+  for (const Named& one : named) {
+    if (!one.given) continue;
+    if (!has_option(*entry, one.option))
+      return bad_input(
+          fmt::format("{} is not for {}, which has no option '{}': 'sisyfs targets {}' lists its own",
+                      one.flag, flags.target, one.option, flags.target));
+    if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
+  }
+  if (flags.disk.empty()) return {};
+  const Result<uint64_t> blocks = blocks_of(flags.disk, *entry, flags.settings);
+  if (!blocks) return blocks.error();
+  flags.settings.push_back(fmt::format("blocks={}", *blocks));
+  return {};
+}
+
 int check_here(CheckFlags& flags) {
-  // The flags with a name of their own are settings like any other.
-  if (!flags.tasks.empty()) flags.settings.push_back("tasks=" + flags.tasks);
-  if (!flags.via.empty()) flags.settings.push_back("via=" + flags.via);
-  if (flags.symmetry) flags.settings.emplace_back("symmetry=on");
+  if (Status s = put_settings(flags); !s) return fail(s.error());
   Result<SearchOptions> options = flags.search.options();
   if (!options) return fail(options.error());
   if (!flags.checkpoint.empty()) {
-    const auto every = parse_time(flags.checkpoint_every);
+    const auto every = parse_time("--checkpoint-every", flags.checkpoint_every);
     if (!every) return fail(every.error());
     options->checkpoint = {.path = flags.checkpoint, .interval = *every, .identity = {}, .setup = {}};
   }
@@ -65,7 +111,8 @@ int check_here(CheckFlags& flags) {
   }
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
-  if (options->checkpoint) describe_search(named->setup, *options);
+  if (options->checkpoint)
+    if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());
@@ -75,17 +122,6 @@ int check_here(CheckFlags& flags) {
 
 // Foreign code is searched in a process of its own.
 int run_check(CheckFlags& flags) {
-  if (!flags.disk.empty()) {
-    const Result<size_t> bytes = parse_bytes(flags.disk);
-    if (!bytes) return fail(bytes.error());
-    const Result<uint64_t> block = parse_count("--block", flags.block.empty() ? "512" : flags.block);
-    if (!block) return fail(block.error());
-    if (*bytes % *block != 0)
-      return fail(bad_input(
-          fmt::format("--disk {} is not a whole number of blocks of {} bytes", flags.disk, *block)));
-    flags.settings.push_back(fmt::format("blocks={}", *bytes / *block));
-  }
-  if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
   if (!is_plugin(flags.target)) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });
@@ -117,7 +153,7 @@ void add_check(CLI::App& app, int& exit) {
                     "search on five devices, from the simplest to the sternest, up to the first "
                     "that has a finding");
   perspectives->excludes(json);
-  flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"});
+  flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
   auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,

@@ -111,7 +111,7 @@ void watch_interrupt() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-Result<size_t> parse_bytes(const std::string& text) {
+Result<size_t> parse_bytes(const std::string& flag, const std::string& text) {
   uint64_t number = 0;
   std::string unit;
   static const std::pair<const char*, int> kUnits[] = {{"", 0},   {"B", 0},    {"K", 10}, {"KiB", 10},
@@ -120,18 +120,21 @@ Result<size_t> parse_bytes(const std::string& text) {
   if (number_and_unit(text, number, unit))
     for (const auto& [name, shift] : kUnits)
       if (unit == name && number < (uint64_t{1} << 62) >> shift) return size_t{number << shift};
-  return bad_input(fmt::format("'{}' is not a size above zero; write it like 512MiB or 4GiB", text));
+  return bad_input(fmt::format(
+      "{}: '{}' is not a size above zero and below 4194304TiB; write it like 512MiB or 4GiB", flag, text));
 }
 
-Result<std::chrono::milliseconds> parse_time(const std::string& text) {
+Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text) {
   uint64_t number = 0;
   std::string unit;
   static const std::pair<const char*, uint64_t> kUnits[] = {
       {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+  constexpr uint64_t kMost = 1'000'000 * uint64_t{3'600'000};  // a clock counts nanoseconds, in 63 bits
   if (number_and_unit(text, number, unit))
     for (const auto& [name, ms] : kUnits)
-      if (unit == name && number < 1'000'000'000) return std::chrono::milliseconds(number * ms);
-  return bad_input(fmt::format("'{}' is not a time above zero; write it like 90s, 30m or 2h", text));
+      if (unit == name && number < kMost / ms) return std::chrono::milliseconds(number * ms);
+  return bad_input(fmt::format(
+      "{}: '{}' is not a time above zero and below 1000000h; write it like 90s, 30m or 2h", flag, text));
 }
 
 Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
@@ -182,6 +185,13 @@ const CheckRegistry& registry() {
     return r;
   }();
   return all;
+}
+
+Result<CheckEntry> target_entry(const std::string& name) {
+  if (is_plugin(name)) return plugin_entry(name);
+  const Result<const CheckEntry*> entry = registry().find(name);
+  if (!entry) return entry.error();
+  return **entry;
 }
 
 int exit_code(const SearchResult& result) {

@@ -36,10 +36,9 @@ void clear_progress();
 const std::atomic<bool>& interrupted();
 void watch_interrupt();
 
-// "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h". Zero is refused.
-Result<size_t> parse_bytes(const std::string& text);
-Result<std::chrono::milliseconds> parse_time(const std::string& text);
-// A whole number from 1 on; the error names the flag.
+// "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h"; a whole number from 1 on. Errors name the flag.
+Result<size_t> parse_bytes(const std::string& flag, const std::string& text);
+Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text);
 Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
 
 // Writes a whole file, or says why not and leaves nothing half-written. "-" is standard output.
@@ -50,6 +49,8 @@ Status can_write(const std::string& path);
 
 // All targets of this program.
 const CheckRegistry& registry();
+// What is known of one of them, or of a plug-in.
+Result<CheckEntry> target_entry(const std::string& name);
 
 // How to search, as the user says it.
 struct SearchFlags {
@@ -57,8 +58,9 @@ struct SearchFlags {
   std::string walk, walk_length = "100", seed = "1";  // walks, if `walk` says how many
   std::string states, time, memory = "4GiB", threads, progress = "auto";
 
-  // Order, dedup and depth; random walks; and what a search may use, which it also may use when resumed.
-  void add_order_to(CLI::App& app, const std::vector<std::string>& orders);
+  // Order, dedup (by shape too, if there are shapes) and depth; random walks; and what a search may use,
+  // which it also may use when resumed.
+  void add_order_to(CLI::App& app, const std::vector<std::string>& orders, bool shape);
   void add_walk_to(CLI::App& app);
   void add_bounds_to(CLI::App& app);
 
@@ -68,7 +70,7 @@ struct SearchFlags {
 
  private:
   Status put_walk(SearchOptions& options) const;
-  CLI::Option* order_ = nullptr;
+  CLI::Option *order_ = nullptr, *shape_ops_ = nullptr;
 };
 
 // The exit code for a result.

@@ -99,6 +99,8 @@ int run_demo() {
 
 void add_demo(CLI::App& app, int& exit) {
   CLI::App* sub = app.add_subcommand("demo", "Find a bug, replay it, and prove its fix, in a minute");
+  sub->footer(
+      "Exit codes: 0 the bugs were found and replayed, and their fixes passed; 3 stopped; 4 harness error.");
   sub->callback([&exit] { exit = run_demo(); });
 }
 

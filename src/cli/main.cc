@@ -61,6 +61,13 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return argc == 1 ? cli::kUsage : cli::kClean;
   }
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] != '\0') continue;
+    const std::string_view before = argv[i - 1];
+    return cli::fail(sisyfs::bad_input(before.starts_with('-')
+                                           ? fmt::format("{} has an empty word for its value", before)
+                                           : fmt::format("argument {} is an empty word", i)));
+  }
   if (argv[1][0] != '-') {
     std::vector<std::string> names;
     for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());

@@ -108,7 +108,7 @@ int run_matrix(const MatrixFlags& flags) {
                      r.exhausted ? "  exhausted" : "");
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
-        if (r.findings == 0 && !r.exhausted) clean_cells = Verdict::kUnknown;
+        if (r.findings == 0) clean_cells = merge(clean_cells, r.verdict);
         const Result<std::vector<Finding>> findings = explain(cell.named, *options, r);
         if (!findings) return fail(findings.error());
         for (const Finding& finding : *findings) {
@@ -144,12 +144,16 @@ void add_matrix(CLI::App& app, int& exit) {
   CLI::App* sub =
       app.add_subcommand("matrix",
                          "Print the verdict matrix of the file-mapping models; the exit code is 0 when every "
-                         "cell without findings is exhausted, 3 otherwise");
+                         "cell without findings passes, 3 otherwise");
+  sub->footer(
+      "Exit codes: 0 every cell without findings passes (findings in the others do not count), 2 usage or "
+      "bad\n"
+      "input, 3 some cell was stopped before its bound, or something was merged, 4 harness error.");
   sub->add_option("--files", flags->files, "number of files")->capture_default_str();
   sub->add_option("--blocks", flags->blocks, "number of data blocks")->capture_default_str();
   sub->add_flag("--no-symmetry", flags->no_symmetry, "count states that differ only in names as different");
   sub->add_option("--json", flags->json, "write the matrix as JSON to this file; - is standard output");
-  flags->search.add_order_to(*sub, {"bfs", "dfs"});
+  flags->search.add_order_to(*sub, {"bfs", "dfs"}, false);
   flags->search.add_bounds_to(*sub);
   sub->callback([flags, &exit] { exit = run_matrix(*flags); });
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
+#include "report/finding_json.h"
 #include "report/search_names.h"
 
 namespace sisyfs::cli {
@@ -207,7 +208,7 @@ int Round::finish() {
     const Json json{{"schema", "sisyfs.museum/1"}, {"version", SISYFS_VERSION}, {"as_expected", counts_[0]},
                     {"differ", counts_[3]},        {"stopped", counts_[2]},     {"not_tried", not_tried_},
                     {"waiting", counts_[1]},       {"exhibits", exhibits_},     {"models", models_}};
-    if (Status s = write_file(flags_.json, json.dump(2) + "\n"); !s) return fail(s.error());
+    if (Status s = write_file(flags_.json, text_of(json)); !s) return fail(s.error());
   }
   return exit();
 }
@@ -216,11 +217,11 @@ int run_museum(const MuseumFlags& flags) {
   Result<Museum> museum = load_museum(flags.exhibits);
   if (!museum) return fail(museum.error());
   if (Status s = choose(*museum, flags); !s) return fail(s.error());
-  if (flags.list) return print_list(*museum), kClean;
   SearchFlags search;
   search.threads = flags.threads;
   Result<SearchOptions> options = search.options();
   if (!options) return fail(options.error());
+  if (flags.list) return print_list(*museum), kClean;
   options->digest_visited = false;
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());
@@ -254,6 +255,10 @@ void add_museum(CLI::App& app, int& exit) {
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
       ->capture_default_str();
+  sub->footer(
+      "Exit codes: 0 all is as expected (what waits does not count), 1 something differs, 2 usage or bad "
+      "input,\n"
+      "3 stopped before its end, 4 harness error.");
   sub->callback([flags, sub, &exit] {
     if (sub->count("--json") != 0 && (flags->json.empty() || flags->json == "true")) flags->json = "-";
     exit = run_museum(*flags);

@@ -61,6 +61,7 @@ void add_new_plugin(CLI::App& app, int& exit) {
          "of the file system, and of its new directory: small letters, digits and '_'; a path may come "
          "before it")
       ->required();
+  sub->footer("Exit codes: 0 written, 2 usage or bad input, 4 harness error.");
   sub->callback([directory, &exit] { exit = make_plugin(*directory); });
 }
 

@@ -103,6 +103,10 @@ void add_replay(CLI::App& app, int& exit) {
   sub->add_flag("--quiet", flags->quiet, "only say whether it still happens");
   sub->add_option("--image", flags->image,
                   "write the disk that the last power cut left to this file, for other tools");
+  sub->footer(
+      "Exit codes: 0 it does not happen any more, 1 it still happens (of a file: something in it does), 2 "
+      "usage\n"
+      "or bad input, 4 harness error.");
   sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });
 }
 

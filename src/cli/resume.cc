@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "adapters/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/run.h"
+#include "cli/sanitized.h"
 #include "cli/saved_search.h"
+#include "cli/supervisor.h"
 #include "explore/checkpoint.h"
 
 namespace sisyfs::cli {
@@ -34,28 +37,36 @@ Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags&
   if (Status s = flags.search.put_bounds(saved->options); !s) return s.error();
   saved->options.checkpoint->path = flags.path;
   if (flags.every.empty()) return saved;
-  const auto every = parse_time(flags.every);
+  const auto every = parse_time("--checkpoint-every", flags.every);
   if (!every) return every.error();
   saved->options.checkpoint->interval = *every;
   return saved;
 }
 
-int run_resume(const ResumeFlags& flags) {
-  const Result<LoadedCheckpoint> loaded = load(flags.path);
-  if (!loaded) return fail(loaded.error());
-  Result<SavedSearch> saved = search_of(*loaded, flags);
-  if (!saved) return fail(saved.error());
-  SearchOptions& options = saved->options;
-  const Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
+int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const ResumeFlags& flags) {
+  SearchOptions options = saved.options;
+  const Result<NamedCheck> named = registry().make(saved.setup.target, saved.setup.settings);
   if (!named) return fail(named.error());
-  describe_search(named->setup, options);
-  if (Status s = loaded->matches(options.checkpoint->identity); !s) return fail(s.error());
+  if (Status s = describe_search(named->setup, options); !s) return fail(s.error());
+  if (Status s = loaded.matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());
   if (Status s = can_write(flags.path); !s) return fail(s.error());
-  options.resume = &*loaded;
+  options.resume = &loaded;
   return search_and_report(*named, options, output);
+}
+
+// Foreign code is searched in a process of its own, as by check.
+int run_resume(const ResumeFlags& flags) {
+  const Result<LoadedCheckpoint> loaded = load(flags.path);
+  if (!loaded) return fail(loaded.error());
+  const Result<SavedSearch> saved = search_of(*loaded, flags);
+  if (!saved) return fail(saved.error());
+  const auto here = [&] { return resume_here(*loaded, *saved, flags); };
+  if (!is_plugin(saved->setup.target)) return here();
+  if (Status s = start_with_sanitizer(saved->setup.target); !s) return fail(s.error());
+  return supervise(here);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
     if (!device.empty()) json["device"] = device;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
-    if (Status s = write_file(output.json, json.dump(2) + "\n"); !s) return fail(s.error());
+    if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }
   if (result.trouble)
     fmt::print(stderr, "sisyfs: {}; the search went on, and what was saved before is still there\n",

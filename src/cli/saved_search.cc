@@ -85,13 +85,17 @@ class Fields {
 
 }  // namespace
 
-void describe_search(const Setup& setup, SearchOptions& options) {
+Status describe_search(const Setup& setup, SearchOptions& options) {
   Json json = identity_json(setup, options);
-  const std::string text = json.dump();
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (Json::parse(text) != json)
+    return bad_input(fmt::format(
+        "--checkpoint: the path {} is no UTF-8 and could not be read back: rename it", setup.target));
   options.checkpoint->identity = digest_of(text.data(), text.size());
   json["memory_bytes"] = options.bounds.memory_bytes;
   json["interval_ms"] = options.checkpoint->interval.count();
   options.checkpoint->setup = json.dump();
+  return {};
 }
 
 Result<SavedSearch> read_search(std::string_view words) {

@@ -26,8 +26,8 @@ struct SavedSearch {
 
 // Fills setup and identity of options.checkpoint, which is there. The identity covers all that decides what
 // the search finds and counts, the version of the program and its kind of fingerprint included; it does not
-// cover threads, memory and other bounds of one run.
-void describe_search(const Setup& setup, SearchOptions& options);
+// cover threads, memory and other bounds of one run. Bad input for a target that JSON has no word for.
+Status describe_search(const Setup& setup, SearchOptions& options);
 
 // Bad input for words that are not ours, of another version or of another kind of fingerprint.
 Result<SavedSearch> read_search(std::string_view words);

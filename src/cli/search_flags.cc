@@ -10,7 +10,7 @@
 
 namespace sisyfs::cli {
 
-void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& orders) {
+void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& orders, bool shape) {
   static const std::map<std::string, std::string> kSays = {
       {"bfs", "bfs (shortest findings)"},
       {"dfs", "dfs"},
@@ -23,14 +23,20 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
   order_ = app.add_option("--search", search, fmt::format("order of the search: {}", fmt::join(says, ", ")))
                ->check(CLI::IsMember(orders))
                ->capture_default_str();
+  std::vector<std::string> dedups = {"exact", "bitstate", "none"};
+  if (shape) dedups.insert(dedups.begin() + 1, "shape");
   app.add_option(
          "--dedup", dedup,
-         "how states are known again: exact, shape (isomorphic trees after the same last ops are one), "
-         "bitstate (by a few bits) or none; shape and bitstate find, but never prove: a clean run is unknown")
-      ->check(CLI::IsMember({"exact", "shape", "bitstate", "none"}))
+         fmt::format("how states are known again: exact, {}bitstate (by a few bits) or none; {}bitstate "
+                     "can find, but never prove: a clean run is unknown",
+                     shape ? "shape (isomorphic trees after the same last ops are one), " : "",
+                     shape ? "shape and " : ""))
+      ->check(CLI::IsMember(dedups))
       ->capture_default_str();
-  app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
-      ->capture_default_str();
+  if (shape)
+    shape_ops_ =
+        app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
+            ->capture_default_str();
   app.add_option("--depth", depth, "steps from the start at most");
 }
 
@@ -86,12 +92,12 @@ Status SearchFlags::put_bounds(SearchOptions& o) const {
     o.threads = static_cast<unsigned>(*n);
   }
   if (!time.empty()) {
-    const auto t = parse_time(time);
+    const auto t = parse_time("--time", time);
     if (!t) return t.error();
     o.bounds.time = *t;
   }
   if (memory.empty()) return {};
-  const auto bytes = parse_bytes(memory);
+  const auto bytes = parse_bytes("--memory", memory);
   if (!bytes) return bytes.error();
   if (*bytes < (size_t{16} << 20)) return bad_input("--memory takes at least 16MiB");
   o.bounds.memory_bytes = *bytes;
@@ -105,6 +111,8 @@ Result<SearchOptions> SearchFlags::options() const {
   const bool digit = shape_ops.size() == 1 && shape_ops[0] >= '0' && shape_ops[0] <= '8';
   if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
   o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
+  if (shape_ops_ != nullptr && shape_ops_->count() != 0 && o.dedup != Dedup::kShape)
+    return bad_input("--shape-ops counts for --dedup shape only: add that, or leave it out");
   if (!walk.empty())
     if (Status s = put_walk(o); !s) return s.error();
   if (!depth.empty()) {

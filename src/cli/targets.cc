@@ -6,6 +6,7 @@
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
+#include "report/finding_json.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -45,17 +46,13 @@ Json json_of(const std::string& name, const CheckEntry& entry) {
 int list_one(const std::string& name, bool json) {
   const auto list = [&](const CheckEntry& entry) {
     if (json)
-      fmt::print("{}\n", Json::array({json_of(name, entry)}).dump(2));
+      fmt::print("{}", text_of(Json::array({json_of(name, entry)})));
     else
       list_target(name, entry);
     return kClean;
   };
-  if (is_plugin(name)) {
-    const Result<CheckEntry> entry = plugin_entry(name);
-    return entry ? list(*entry) : fail(entry.error());
-  }
-  const Result<const CheckEntry*> entry = registry().find(name);
-  return entry ? list(**entry) : fail(entry.error());
+  const Result<CheckEntry> entry = target_entry(name);
+  return entry ? list(*entry) : fail(entry.error());
 }
 
 // Plug-ins that cannot be loaded here are left out.
@@ -65,7 +62,7 @@ void list_targets_json() {
   for (const BundledPlugin& plugin : bundled_plugins())
     if (const Result<CheckEntry> entry = plugin_entry(std::string(plugin.name)))
       all.push_back(json_of(std::string(plugin.name), *entry));
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}", text_of(all));
 }
 
 }  // namespace
@@ -81,6 +78,7 @@ void add_targets(CLI::App& app, int& exit) {
   auto* findings = sub->add_flag("--findings", flags->findings, "list the catalogue of findings instead");
   findings->excludes(target);
   sub->add_flag("--json", flags->json, "as JSON")->excludes(findings);
+  sub->footer("Exit codes: 0 listed, 2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] {
     exit = kClean;
     if (flags->findings)

@@ -21,8 +21,9 @@ Status accepts(const SearchOptions& options, const Offers& offers) {
     return bad_input("a best-first search keeps its states: use --dedup exact or none, or --search bfs");
   if (options.order == SearchOrder::kMostRecovery && !offers.recovery)
     return bad_input(
-        "--search recovery needs a target whose recovery writes to a disk: link and index only with --via "
-        "disk");
+        "--search recovery needs a target whose recovery writes to a disk after a power cut: link and index "
+        "only "
+        "with --via disk");
   if (options.order == SearchOrder::kCoverage && !offers.edges)
     return bad_input(
         "--search coverage needs a plug-in that was compiled for it: with -fsanitize-coverage=trace-pc (gcc) "

@@ -92,7 +92,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
     const bool generations = detail::by_generations<DiskSystem>(options);
     return detail::accepts(options, {.generations = generations,
                                      .shape = true,
-                                     .recovery = true,
+                                     .recovery = !about_.device.empty(),
                                      .edges = about_.edges && about_.edges()});
   }
 

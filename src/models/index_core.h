@@ -164,22 +164,23 @@ struct IndexCore {
     }
   }
 
+  // As in the link-type core: all files are checked as the crash left them, whatever is repaired.
   template <class Observer>
   static uint32_t recover(const Config& c, Medium& d, Observer&& see) {
     uint32_t findings = 0, referenced = 0;
+    const Medium left = d;
     // Block k of file f lies at b; the indirect block is named kNone.
     const auto refer = [&](unsigned f, unsigned k, unsigned b) {
-      if (b >= c.blocks || (d.bitmap >> b & 1) == 0) {
-        findings |= kLostBlock;
-        see(kLostBlock, f, k, b);
-        return false;
-      }
-      if (referenced >> b & 1) {
+      const uint32_t mine = b < c.blocks ? 1u << b : 0;
+      if ((referenced & mine) != 0) {  // whether it is free or not
         findings |= kDoublePointer;
         see(kDoublePointer, f, k, b);
       }
-      referenced |= 1u << b;
-      return true;
+      referenced |= mine;
+      if ((left.bitmap & mine) != 0) return true;
+      findings |= kLostBlock;
+      see(kLostBlock, f, k, b);
+      return false;
     };
     for (unsigned f = 0; f < c.files; ++f) {
       const unsigned len = length(d, f);
@@ -191,7 +192,8 @@ struct IndexCore {
       if (len > kDirect) {
         const unsigned at = nibble(node, 3);
         if (refer(f, kNone, at)) {
-          for (unsigned k = 0; k < 4 && k + kDirect < len; ++k) refer(f, k + kDirect, nibble(d.data[at], k));
+          for (unsigned k = 0; k < 4 && k + kDirect < len; ++k)
+            refer(f, k + kDirect, nibble(left.data[at], k));
           d.data[at] = static_cast<uint16_t>(d.data[at] | 0xFFFFu << (4 * (len - kDirect)));
         }
       }
@@ -212,18 +214,25 @@ struct IndexCore {
     const unsigned node = inode(m.inodes, f), len = node & 15;
     if (len != nibble(m.ref, f)) return see(kContentError, f, kNone, kNone), kContentError;
     const auto allocated = [&](unsigned b) { return b < c.blocks && (m.bitmap >> b & 1) != 0; };
-    unsigned listed = 0;
-    if (len > kDirect) {
-      if (!allocated(nibble(node, 3))) return see(kLostBlock, f, kNone, nibble(node, 3)), kLostBlock;
-      listed = device.read_data(nibble(node, 3));
+    uint32_t findings = 0;
+    const auto lost = [&](unsigned k, unsigned b) {
+      if (allocated(b)) return false;
+      findings |= kLostBlock;
+      see(kLostBlock, f, k, b);
+      return true;
+    };
+    const unsigned indirect = nibble(node, 3);
+    const bool listed = len > kDirect && !lost(kNone, indirect);
+    const unsigned list = listed ? device.read_data(indirect) : 0;
+    const unsigned readable = listed ? len : len < kDirect ? len : kDirect;
+    for (unsigned k = 0; k < readable; ++k) {
+      const unsigned b = k < kDirect ? nibble(node, 1 + k) : nibble(list, k - kDirect);
+      if (lost(k, b)) continue;
+      if (device.read_data(b) == content(c, f, b, k, expected == nullptr ? 0 : expected->get(f, k))) continue;
+      findings |= kContentError;
+      see(kContentError, f, k, b);
     }
-    for (unsigned k = 0; k < len; ++k) {
-      const unsigned b = k < kDirect ? nibble(node, 1 + k) : nibble(listed, k - kDirect);
-      if (!allocated(b)) return see(kLostBlock, f, k, b), kLostBlock;
-      if (device.read_data(b) != content(c, f, b, k, expected == nullptr ? 0 : expected->get(f, k)))
-        return see(kContentError, f, k, b), kContentError;
-    }
-    return 0;
+    return findings;
   }
 
   struct Reader {

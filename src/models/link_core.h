@@ -183,49 +183,49 @@ struct LinkCore {
     }
   }
 
-  // The offline check and repair of what a crash left. Returns findings (dead blocks included); `see` is
-  // told each of them.
+  // The offline check of what a crash left, and then its repair: no file is looked at in a table that was
+  // repaired for another. Returns findings (dead blocks included); `see` is told each of them.
   template <class Observer>
   static uint32_t recover(const Config& c, Medium& d, Observer&& see) {
     uint32_t findings = 0;
-    uint64_t table = d.table, referenced = 0;  // referenced: the lowest bit of the block's four
+    uint64_t repaired = d.table, referenced = 0;  // referenced: the lowest bit of the block's four
     for (unsigned f = 0; f < c.files; ++f) {
       const unsigned len = length(d, f);
       if (len == kAbsent) continue;
       const unsigned wanted = len == 0 ? 1 : len;
       unsigned at = start(d.inodes, f), last = kNone;
-      uint32_t wrong = 0;
-      for (unsigned k = 0; k < wanted; ++k) {
-        if (at >= c.blocks || nibble(table, at) == kFree) {
-          wrong |= kLostBlock;
-          see(kLostBlock, f, k, at);
-          break;
-        }
-        const uint64_t mine = uint64_t{1} << (4 * at);
-        if ((referenced & mine) != 0) {
-          wrong |= kDoublePointer;
+      bool lost = false;
+      for (unsigned k = 0; k < wanted && !lost; ++k) {
+        const uint64_t mine = at < c.blocks ? uint64_t{1} << (4 * at) : 0;
+        if ((referenced & mine) != 0) {  // whether it is free or not
+          findings |= kDoublePointer;
           see(kDoublePointer, f, k, at);
         }
         referenced |= mine;
-        last = at;
-        at = nibble(table, at);
+        lost = mine == 0 || nibble(d.table, at) == kFree;
+        if (lost) {
+          findings |= kLostBlock;
+          see(kLostBlock, f, k, at);
+        } else {
+          last = at;
+          at = nibble(d.table, at);
+        }
       }
-      if (wrong == 0 && at != kEnd) table = with_nibble(table, last, kEnd);
-      findings |= wrong;
+      if (!lost && at != kEnd) repaired = with_nibble(repaired, last, kEnd);
     }
     const uint64_t blocks = 0x11111111111u & ((uint64_t{1} << (4 * c.blocks)) - 1);
-    const uint64_t dead = blocks & ~free_bits(table) & ~referenced;
+    const uint64_t dead = blocks & ~free_bits(repaired) & ~referenced;
     if (dead != 0) {
       findings |= kDeadBlock;
-      table |= dead * 15;
+      repaired |= dead * 15;
       for (uint64_t left = dead; left != 0; left &= left - 1)
         see(kDeadBlock, kNone, kNone, static_cast<unsigned>(std::countr_zero(left)) / 4);
     }
-    d.table = table;
+    d.table = repaired;
     return findings;
   }
 
-  // The online check of one file: reads it as a user would, up to the first error.
+  // The online check of one file: reads it as a user would, as far as its blocks can be followed.
   template <class Device, class Observer>
   static uint32_t verify(const Config& c, const Memory& m, unsigned f, const Expected* expected,
                          const Device& device, Observer&& see) {
@@ -233,13 +233,17 @@ struct LinkCore {
     if (len != nibble(m.ref, f)) return see(kContentError, f, kNone, kNone), kContentError;
     const uint64_t table = m.table();
     unsigned at = start(m.inodes, f);
+    uint32_t findings = 0;
     for (unsigned k = 0; k < len; ++k) {
-      if (at >= c.blocks || nibble(table, at) == kFree) return see(kLostBlock, f, k, at), kLostBlock;
-      if (device.read_data(at) != content(c, f, at, k, expected == nullptr ? 0 : expected->get(f, k)))
-        return see(kContentError, f, k, at), kContentError;
+      if (at >= c.blocks || nibble(table, at) == kFree)
+        return see(kLostBlock, f, k, at), findings | kLostBlock;
+      if (device.read_data(at) != content(c, f, at, k, expected == nullptr ? 0 : expected->get(f, k))) {
+        findings |= kContentError;
+        see(kContentError, f, k, at);
+      }
       at = nibble(table, at);
     }
-    return 0;
+    return findings;
   }
 
   // The device of the direct form: a medium inside the state.

@@ -21,9 +21,11 @@ std::string op_name(const Task& task) {
 template <class Medium>
 std::string data_name(const Config& c, const Medium& m, unsigned b) {
   const unsigned raw = m.data[b];
-  if (c.counter) return fmt::format("content {}", raw & 3);
-  if constexpr (sizeof m.data[0] == 1)
-    return raw == 0xFF ? "filler" : fmt::format("block {} of file{}", raw & 15, raw >> 4);
+  constexpr bool kByte = sizeof m.data[0] == 1;
+  if (kByte && raw == 0xFF) return "filler";
+  // An indirect block is told from content by its last entry: none is 12 or 13.
+  if (c.counter && (kByte || raw >> 12 == 0xC)) return fmt::format("content {}", raw & 3);
+  if (kByte) return fmt::format("block {} of file{}", raw & 15, raw >> 4);
   if (raw >> 12 == 0xD) return fmt::format("block {} of file{}", raw & 15, raw >> 8 & 3);
   return fmt::format("entries {} {} {} {}", block_name(raw & 15), block_name(raw >> 4 & 15),
                      block_name(raw >> 8 & 15), block_name(raw >> 12));

@@ -160,6 +160,10 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
   return json;
 }
 
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Result<std::vector<Replay>> replays_in(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded())

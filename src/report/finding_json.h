@@ -22,6 +22,10 @@ nlohmann::ordered_json to_json(const Finding& finding);
 nlohmann::ordered_json to_json(const Setup& setup, const SearchOptions& options, const SearchResult& result,
                                std::span<const MarkInfo> marks, const std::vector<Finding>& findings);
 
+// As it is written to files. A path may hold bytes that are no UTF-8, which JSON cannot: they are replaced,
+// and the token has them.
+std::string text_of(const nlohmann::ordered_json& json);
+
 // The replays that a file holds: one for a finding, one for each finding of a run. Fails with one
 // sentence for what is no JSON, no file of ours, of another version, or lacks its token.
 Result<std::vector<Replay>> replays_in(const std::string& text);

@@ -147,22 +147,29 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
                      plural(result.unexpanded, "state"), result.unexpanded == 1 ? "was" : "were");
 }
 
-std::string left_out_text(const SearchResult& result) {
+// What is not kept in a checkpoint is counted anew.
+const char* since_when(const SearchOptions& options) {
+  return options.resume == nullptr ? "" : ", since the search was resumed";
+}
+
+std::string left_out_text(const SearchOptions& options, const SearchResult& result) {
   const bool more = result.left_out == UINT64_MAX;
   return fmt::format(
       "{}{}: where a power cut could leave very many, those were looked at in which few writes were lost or "
-      "few were kept{}",
+      "few were kept{}{}",
       more ? "more than " : "", plural(result.left_out, "crash state"),
       result.sampled == 0
           ? ""
-          : fmt::format(", and {} of the others, drawn by a seed", count_text(result.sampled)));
+          : fmt::format(", and {} of the others, drawn by a seed", count_text(result.sampled)),
+      since_when(options));
 }
 
-std::string crashes_text(const SearchResult& result) {
+std::string crashes_text(const SearchOptions& options, const SearchResult& result) {
   const bool more = result.crash_states == UINT64_MAX;
-  return fmt::format("{}{} judged by {}; the others were known to come back alike", more ? "more than " : "",
-                     plural(result.crash_states, "crash state"),
-                     result.recoveries == 1 ? "1 recovery" : count_text(result.recoveries) + " recoveries");
+  return fmt::format("{}{} judged by {}; the others were known to come back alike{}",
+                     more ? "more than " : "", plural(result.crash_states, "crash state"),
+                     result.recoveries == 1 ? "1 recovery" : count_text(result.recoveries) + " recoveries",
+                     since_when(options));
 }
 
 std::string dedup_text(const SearchOptions& options, const SearchResult& result) {
@@ -186,7 +193,7 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
 }
 
 std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
-  const std::string when = options.resume == nullptr ? "" : ", since the search was resumed";
+  const char* when = since_when(options);
   if (edges.known == 0) return fmt::format("{} reached{}", plural(edges.reached, "edge"), when);
   return fmt::format("{} of {} reached{}", count_text(edges.reached), plural(edges.known, "edge"), when);
 }
@@ -246,8 +253,8 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   std::string out = fmt::format("{}: {}{}{}\n", verdict, setup.target, setup.settings.empty() ? "" : " ",
                                 fmt::join(setup.settings, " "));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
-  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(result));
-  if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(result));
+  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result));
+  if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));
   if (options.order != SearchOrder::kBreadthFirst)
     out += fmt::format("  order     {}\n", order_text(options));
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",

@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <charconv>
-#include <cstring>
 #include <vector>
 
 #include "base/mutant.h"
@@ -51,8 +50,8 @@ std::string choices_text(const Trace& trace) {
 std::string escaped(std::string_view target) {
   std::string text;
   for (const char c : target) {
-    const bool plain =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+@=", c) != nullptr;
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("/._-+@=").find(c) != std::string_view::npos;
     if (plain)
       text += c;
     else
@@ -82,7 +81,7 @@ Result<Trace> parse_choices(std::string_view text) {
     uint64_t choice = 0, times = 1;
     const bool good = parts.size() <= 2 && parse_number(parts[0], choice) && choice <= UINT32_MAX &&
                       (parts.size() == 1 || parse_number(parts[1], times)) && times >= 1 &&
-                      trace.size() + times <= kMostChoices;
+                      times <= kMostChoices - trace.size();
     if (!good) return bad_input(fmt::format("'{}' is not a choice of a trace", item));
     trace.insert(trace.end(), times, Choice{static_cast<uint32_t>(choice)});
   }

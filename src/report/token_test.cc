@@ -1,9 +1,15 @@
 #include "report/token.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace sisyfs {
 namespace {
+
+// As docs/formats/token.md defines it.
+std::string checksum_for_test(const std::string& body) {
+  return fmt::format("{:04x}", digest_of(body.data(), body.size()).lo & 0xFFFF);
+}
 
 Replay example() {
   return {.kind = FindingKind::kDoublePointer,
@@ -42,6 +48,20 @@ TEST(TokenTest, AnotherVersionIsNamed) {
   const auto parsed = parse_token(token);
   ASSERT_FALSE(parsed);
   EXPECT_NE(parsed.error().message.find("version s9"), std::string::npos) << parsed.error().message;
+}
+
+// A sum that wraps around looked small, and the program ended by an exception.
+TEST(TokenTest, ATraceThatIsTooLongIsRefusedHoweverItIsCounted) {
+  const std::string whole = make_token(example());
+  const size_t choices = whole.find("0.16x3"), end = whole.rfind(':');
+  for (const char* text :
+       {"5.1x18446744073709551615", "0x18446744073709551615", "0x600000.1x600000", "1x0"}) {
+    const std::string body = whole.substr(0, choices) + text;
+    const auto parsed = parse_token(body + ":" + checksum_for_test(body));
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_NE(parsed.error().message.find("is not a choice"), std::string::npos) << parsed.error().message;
+  }
+  EXPECT_EQ(whole.substr(end + 1), checksum_for_test(whole.substr(0, end)));
 }
 
 // Paths of plug-ins hold anything.
