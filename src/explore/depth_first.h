@@ -78,6 +78,7 @@ class DepthFirst {
     }
     tallies_[worker] = sink.tally();
     team_.report(worker, sink.tally());
+    team_.rest();  // a worker that waits for the table to grow does not wait for one that is done
   }
 
   void conclude(SearchResult& result) const {

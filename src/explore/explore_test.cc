@@ -145,6 +145,31 @@ TEST(SearchTest, MemoryBoundGivesUnknown) {
   EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
 }
 
+// Two thousand ways on from every state and none back: there is work for every thread, and soon no room.
+struct Wide {
+  using State = uint64_t;
+  void initial(State& s) const { s = 1; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    for (uint32_t c = 0; c < 2048; ++c) {
+      sink.next() = mul_fold(s + c, 0x9e3779b97f4a7c15u);
+      sink.commit(Choice{c}, {});
+    }
+  }
+};
+
+// A worker that found the table full waited for the others to stand still. They saw that the search was
+// over and left, and it waited for ever.
+TEST(SearchTest, DepthFirstEndsAtTheMemoryBoundOnManyThreads) {
+  SearchOptions o = with(SearchOrder::kDepthFirst, 4, 3);
+  o.bounds.memory_bytes = size_t{32} << 20;
+  const SearchResult r = run_search(Wide{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kMemory);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_FALSE(r.exhausted);
+}
+
 TEST(SearchTest, BitstateFindsButNeverProves) {
   SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
   o.dedup = Dedup::kBitstate;
