@@ -35,6 +35,7 @@ class DepthFirst {
     entry.depth = 0;
     seen_.insert(system_.fingerprint(entry.state), 0);
     tallies_[0].states = 1;
+    tallies_[0].unexpanded = team.options().bounds.depth == 0;
     offer(0, std::move(first));
   }
 
