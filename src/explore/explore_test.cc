@@ -133,6 +133,15 @@ TEST(SearchTest, BoundsOnStatesTimeAndInterruptGiveUnknown) {
   }
 }
 
+// Three hundred years are more nanoseconds than can be counted.
+TEST(SearchTest, AVeryLongTimeIsNotOver) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1);
+  o.bounds.time = std::chrono::hours(4'000'000);
+  EXPECT_EQ(run_search(Grid{}, o, {}).stopped, Stop::kNo);
+  o.bounds.time = std::chrono::milliseconds::max() - std::chrono::milliseconds(1);
+  EXPECT_EQ(run_search(Grid{}, o, {}).stopped, Stop::kNo);
+}
+
 TEST(SearchTest, MemoryBoundGivesUnknown) {
   Grid big;
   big.side = 4000;

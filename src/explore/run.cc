@@ -25,7 +25,9 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(20000));
     const auto now = Clock::now();
-    if (bounds.time != std::chrono::milliseconds::max() && now - start >= bounds.time) team.stop(Stop::kTime);
+    // In milliseconds: a very long time has more nanoseconds than can be counted.
+    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(now - start);
+    if (bounds.time != std::chrono::milliseconds::max() && spent >= bounds.time) team.stop(Stop::kTime);
     if (team.options().interrupt != nullptr && team.options().interrupt->load(std::memory_order_relaxed))
       team.stop(Stop::kInterrupted);
     if (memory() > bounds.memory_bytes) team.stop(Stop::kMemory);
