@@ -27,7 +27,9 @@ class AgainstPan : public testing::TestWithParam<Cell> {};
 TEST_P(AgainstPan, CountsTheSameStatesAndTransitions) {
   if (run_line("spin -V").code != 0) GTEST_SKIP() << "SPIN is not installed (package spin)";
   const Cell& c = GetParam();
-  const std::string geometry = c.tasks == 1 ? "3 4" : "2 4";
+  // Where nothing holds writes back, the naive order does damage, and damage has very many states.
+  const bool damaged = std::string(c.cache) == "off" && std::string(c.order) == "naive";
+  const std::string geometry = damaged ? "2 3" : c.tasks == 1 ? "3 4" : "2 4";
   const Answer pan = run_line(std::string(SISYFS_SOURCE_DIR) + "/bench/spin/run " + c.model + " " + geometry +
                               " " + std::to_string(c.tasks) + " " + c.cache + " " + c.order + " processes");
   ASSERT_EQ(pan.code, 0) << pan.text;
@@ -44,7 +46,8 @@ TEST_P(AgainstPan, CountsTheSameStatesAndTransitions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, AgainstPan,
-                         testing::Values(Cell{"link", "flush", "naive", 1}, Cell{"link", "off", "pointed", 1},
+                         testing::Values(Cell{"link", "off", "naive", 1}, Cell{"index", "off", "naive", 1},
+                                         Cell{"link", "flush", "naive", 1}, Cell{"link", "off", "pointed", 1},
                                          Cell{"link", "flush", "pointed", 2},
                                          Cell{"index", "flush", "naive", 1},
                                          Cell{"index", "off", "pointed", 1},

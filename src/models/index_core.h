@@ -78,8 +78,17 @@ struct IndexCore {
   }
   static void set_value(Task& t, unsigned value) { t.entries = static_cast<uint16_t>(value << 12); }
   static unsigned value(const Task& t) { return t.entries >> 12; }
+  // A damaged system may take file data for an indirect block. The four bits that tell the file are then no
+  // block of any disk, whichever the file is: otherwise files would not be interchangeable.
+  static constexpr unsigned kFileTag = kMaxBlocks;
   static uint16_t content(const Config& c, unsigned f, unsigned b, unsigned logical, unsigned value) {
-    return static_cast<uint16_t>(c.counter ? 0xC000 | value : 0xD000 | f << 8 | b << 4 | logical);
+    return static_cast<uint16_t>(c.counter ? 0xC000 | value
+                                           : 0xD000 | (kFileTag + f) << 8 | b << 4 | logical);
+  }
+  // The file whose data this is, or kNone: no entry of an indirect block is 13.
+  static unsigned file_of(uint16_t data) {
+    const unsigned tag = data >> 8 & 15;
+    return data >> 12 == 0xD && tag >= kFileTag && tag < kNone ? tag - kFileTag : kNone;
   }
 
   static void free_block(const Config& c, Memory& m, unsigned b) {
@@ -181,6 +190,7 @@ struct IndexCore {
       referenced |= 1u << b;
       return true;
     };
+    unsigned listing = 0;  // files whose indirect block is there
     for (unsigned f = 0; f < c.files; ++f) {
       const unsigned len = length(d, f);
       if (len == kAbsent) continue;
@@ -192,10 +202,16 @@ struct IndexCore {
         const unsigned at = nibble(node, 3);
         if (refer(f, kNone, at)) {
           for (unsigned k = 0; k < 4 && k + kDirect < len; ++k) refer(f, k + kDirect, nibble(d.data[at], k));
-          d.data[at] = static_cast<uint16_t>(d.data[at] | 0xFFFFu << (4 * (len - kDirect)));
+          listing |= 1u << f;
         }
       }
       set_inode(d, f, (node | 0xFFFFu << (4 * (1 + entries))) & 0xFFFF);
+    }
+    // Two files may list their blocks in one: nothing of it is cut before both were looked at.
+    for (; listing != 0; listing &= listing - 1) {
+      const auto f = static_cast<unsigned>(std::countr_zero(listing));
+      uint16_t& entries = d.data[nibble(d.inodes, 4 * f + 3)];
+      entries = static_cast<uint16_t>(entries | 0xFFFFu << (4 * (length(d, f) - kDirect)));
     }
     if (const uint32_t dead = d.bitmap & ~referenced; dead != 0) {
       findings |= kDeadBlock;

@@ -188,7 +188,10 @@ struct LinkCore {
   template <class Observer>
   static uint32_t recover(const Config& c, Medium& d, Observer&& see) {
     uint32_t findings = 0;
-    uint64_t table = d.table, referenced = 0;  // referenced: the lowest bit of the block's four
+    // All files are looked at before anything is repaired: what is found of one must not depend on which
+    // came first. Of `referenced` the lowest bit of the block's four is used.
+    const uint64_t found = d.table;
+    uint64_t table = found, referenced = 0;
     for (unsigned f = 0; f < c.files; ++f) {
       const unsigned len = length(d, f);
       if (len == kAbsent) continue;
@@ -196,7 +199,7 @@ struct LinkCore {
       unsigned at = start(d.inodes, f), last = kNone;
       uint32_t wrong = 0;
       for (unsigned k = 0; k < wanted; ++k) {
-        if (at >= c.blocks || nibble(table, at) == kFree) {
+        if (at >= c.blocks || nibble(found, at) == kFree) {
           wrong |= kLostBlock;
           see(kLostBlock, f, k, at);
           break;
@@ -208,9 +211,9 @@ struct LinkCore {
         }
         referenced |= mine;
         last = at;
-        at = nibble(table, at);
+        at = nibble(found, at);
       }
-      if (wrong == 0 && at != kEnd) table = with_nibble(table, last, kEnd);
+      if ((wrong & kLostBlock) == 0 && at != kEnd) table = with_nibble(table, last, kEnd);
       findings |= wrong;
     }
     const uint64_t blocks = 0x11111111111u & ((uint64_t{1} << (4 * c.blocks)) - 1);

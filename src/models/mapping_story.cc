@@ -24,7 +24,8 @@ std::string data_name(const Config& c, const Medium& m, unsigned b) {
   if (c.counter) return fmt::format("content {}", raw & 3);
   if constexpr (sizeof m.data[0] == 1)
     return raw == 0xFF ? "filler" : fmt::format("block {} of file{}", raw & 15, raw >> 4);
-  if (raw >> 12 == 0xD) return fmt::format("block {} of file{}", raw & 15, raw >> 8 & 3);
+  if (const unsigned f = IndexCore::file_of(raw); f != kNone)
+    return fmt::format("block {} of file{}", raw & 15, f);
   return fmt::format("entries {} {} {} {}", block_name(raw & 15), block_name(raw >> 4 & 15),
                      block_name(raw >> 8 & 15), block_name(raw >> 12));
 }
