@@ -69,7 +69,6 @@ int check_here(CheckFlags& flags) {
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());
-  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
   return search_and_report(*named, *options, output);
 }
 
@@ -86,6 +85,8 @@ int run_check(CheckFlags& flags) {
     flags.settings.push_back(fmt::format("blocks={}", *bytes / *block));
   }
   if (!flags.block.empty()) flags.settings.push_back("block=" + flags.block);
+  // Once, and not in each life of the search: the file that the second one finds is that of the first.
+  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
   if (!is_plugin(flags.target)) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });

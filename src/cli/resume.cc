@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "adapters/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/run.h"
+#include "cli/sanitized.h"
 #include "cli/saved_search.h"
+#include "cli/supervisor.h"
 #include "explore/checkpoint.h"
 
 namespace sisyfs::cli {
@@ -40,22 +43,29 @@ Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags&
   return saved;
 }
 
-int run_resume(const ResumeFlags& flags) {
-  const Result<LoadedCheckpoint> loaded = load(flags.path);
-  if (!loaded) return fail(loaded.error());
-  Result<SavedSearch> saved = search_of(*loaded, flags);
-  if (!saved) return fail(saved.error());
-  SearchOptions& options = saved->options;
-  const Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
+int resume_here(const ResumeFlags& flags, const LoadedCheckpoint& loaded, const SavedSearch& saved) {
+  SearchOptions options = saved.options;
+  const Result<NamedCheck> named = registry().make(saved.setup.target, saved.setup.settings);
   if (!named) return fail(named.error());
   describe_search(named->setup, options);
-  if (Status s = loaded->matches(options.checkpoint->identity); !s) return fail(s.error());
+  if (Status s = loaded.matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());
   if (Status s = can_write(flags.path); !s) return fail(s.error());
-  options.resume = &*loaded;
+  options.resume = &loaded;
   return search_and_report(*named, options, output);
+}
+
+// Foreign code is searched in a process of its own, as it was before.
+int run_resume(const ResumeFlags& flags) {
+  const Result<LoadedCheckpoint> loaded = load(flags.path);
+  if (!loaded) return fail(loaded.error());
+  const Result<SavedSearch> saved = search_of(*loaded, flags);
+  if (!saved) return fail(saved.error());
+  if (!is_plugin(saved->setup.target)) return resume_here(flags, *loaded, *saved);
+  if (Status s = start_with_sanitizer(saved->setup.target); !s) return fail(s.error());
+  return supervise([&] { return resume_here(flags, *loaded, *saved); });
 }
 
 }  // namespace
