@@ -71,6 +71,16 @@ TEST(SearchTest, OrderAndThreadsDoNotChangeTheVisitedSetWithinADepthBound) {
   }
 }
 
+// A depth has sixteen bits in the table.
+TEST(SearchTest, DepthFirstRefusesABoundThatItCannotCountTo) {
+  const Grid grid{.side = 2};
+  EXPECT_EQ(run_search(grid, with(SearchOrder::kDepthFirst, 1, 65533), {}).stopped, Stop::kNo);
+  const SearchResult r = run_search(grid, with(SearchOrder::kDepthFirst, 1, 65534), {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_EQ(run_search(grid, with(SearchOrder::kBreadthFirst, 1, 65534), {}).stopped, Stop::kNo);
+}
+
 struct Doors {
   using State = uint32_t;  // 0 start, 1..8 the long way, 9 the hall, 10.. behind the hall
   void initial(State& s) const { s = 0; }
@@ -95,6 +105,20 @@ struct Doors {
 TEST(SearchTest, DepthFirstVisitsAgainWhatItReachesByAShorterWay) {
   const SearchResult r = run_search(Doors{}, with(SearchOrder::kDepthFirst, 1, 10), {});
   EXPECT_EQ(r.findings, 1u) << "15 is 7 steps away by the short door and 15 by the long one";
+}
+
+// What a worker once met at the bound and later by a shorter way was still held against the search, and was
+// counted by the bound on states each time that it came sooner.
+TEST(SearchTest, DepthFirstHoldsNothingAgainstAStateThatComesSooner) {
+  SearchOptions o = with(SearchOrder::kDepthFirst, 1, 40);
+  o.watched = 0;
+  o.bounds.states = 101;
+  const SearchResult r = run_search(Grid{.side = 10}, o, {});
+  EXPECT_GT(r.transitions, 300u) << "some states came again, and sooner";
+  EXPECT_EQ(r.states, 100u);
+  EXPECT_EQ(r.stopped, Stop::kNo);
+  EXPECT_EQ(r.unexpanded, 0u);
+  EXPECT_TRUE(r.exhausted);
 }
 
 TEST(SearchTest, StopsAtTheFirstFindingAfterItsLayer) {

@@ -11,6 +11,11 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
         "exact dedup or none, and a target that can follow choices");
   if (options.dedup == Dedup::kBitstate && (by_generations || options.order == SearchOrder::kWalk))
     return bad_input("this order knows no bitstate dedup: choose exact or none");
+  const bool by_depth = options.order == SearchOrder::kDepthFirst && options.dedup == Dedup::kExact &&
+                        options.bounds.depth != SearchBounds::kNoDepth;
+  if (by_depth && options.bounds.depth > VisitedSet::kDeepest)
+    return bad_input("a depth-first search with a bound on depth counts to " +
+                     std::to_string(VisitedSet::kDeepest) + ": choose a smaller bound, or none");
   return std::nullopt;
 }
 

@@ -95,6 +95,7 @@ class VisitedSet {
   bool crowded(uint64_t states) const { return states * 8 > capacity() * (is_small() ? 5 : 7) && !at_limit_; }
   bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
+  static constexpr uint32_t kDeepest = 65533;  // that insert_at() takes
   // What the table occupies now. May be asked at any time.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // The order-independent digest of all fingerprints: equal for equal sets of visited states.
