@@ -125,16 +125,18 @@ TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
 }
 
-// Without its runtime the library ended the program, and its exit code said that something was found.
-TEST(PluginTest, ASearchUnderASanitizerIsGoneOnWith) {
+// The life of the search that began anew took the checkpoint of the one before for somebody else's, and a
+// search that was resumed had no supervisor at all.
+TEST(PluginTest, AReportOfASanitizerIsAFindingInASearchThatIsSavedAndResumed) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))
     GTEST_SKIP() << "this build has a sanitizer of its own";
   const TemporaryDirectory dir;
   const std::string file = dir.file("run.checkpoint");
-  EXPECT_EQ(check("slots_asan", "--depth 4 --states 1 --checkpoint " + file).code, 3);
-  const Answer a = run("resume " + file + " --progress off");
-  EXPECT_EQ(a.code, 1) << a.text;
-  EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
+  const Answer cut = check("slots_asan", "--depth 4 --states 2 --threads 1 --checkpoint " + file);
+  EXPECT_THAT(cut.text, HasSubstr("to go on: ")) << cut.text;
+  const Answer whole = run("resume " + file + " --progress off");
+  EXPECT_EQ(whole.code, 1) << whole.text;
+  EXPECT_THAT(whole.text, HasSubstr("FOUND target-died (T1"));
 }
 
 TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {

@@ -17,7 +17,7 @@
 #define INDIRECT(inode) ENTRY(inode, 2)
 #define INODE(length, entry0) (0xFF00 | (entry0) << 4 | (length))
 
-#define HASH(file, block, logical) (0xD000 | (file) << 8 | (block) << 4 | (logical))
+#define HASH(file, block, logical) (0xDB00 + ((file) << 8 | (block) << 4 | (logical)))
 
 /* What a task remembers: b and i of a create or append; or the entries of the
  * inode that it deletes, from bit 0, and those of the indirect block, from bit 12. */

@@ -116,12 +116,13 @@ int check_here(CheckFlags& flags) {
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output); !s) return fail(s.error());
-  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
   return search_and_report(*named, *options, output);
 }
 
 // Foreign code is searched in a process of its own.
 int run_check(CheckFlags& flags) {
+  // Once, and not in each life of the search: the file that the second one finds is that of the first.
+  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
   if (!is_plugin(flags.target)) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });

@@ -97,7 +97,15 @@ void Agenda::save(Encoder& out) const {
         std::vector<uint32_t>(queue.nodes.begin() + static_cast<ptrdiff_t>(queue.head), queue.nodes.end()));
 }
 
-bool Agenda::restore(Decoder& in, uint32_t nodes) {
+// A node is had again by its path, which has to be as long as its layer says.
+bool Agenda::layers_fit(const std::vector<uint32_t>& depths) const {
+  if (first_ > end_ || end_ > later_ || later_ != depths.size()) return false;
+  const auto layer = depths.begin() + first_, next = depths.begin() + end_;
+  return std::all_of(layer, next, [this](uint32_t depth) { return depth == generation_; }) &&
+         std::all_of(next, depths.end(), [this](uint32_t depth) { return depth == generation_ + 1; });
+}
+
+bool Agenda::restore(Decoder& in, const std::vector<uint32_t>& depths) {
   in.get(generation_);
   in.get(first_);
   in.get(end_);
@@ -105,9 +113,8 @@ bool Agenda::restore(Decoder& in, uint32_t nodes) {
   in.get(counts_);
   in.get(counts_then_);
   in.get_all(list_);
-  bool known = first_ <= end_ && end_ <= later_ && later_ <= nodes;
-  const auto is_node = [nodes](uint32_t node) { return node < nodes; };
-  known = known && std::all_of(list_.begin(), list_.end(), is_node);
+  const auto is_node = [&depths](uint32_t node) { return node < depths.size(); };
+  bool known = (!by_layer_ || layers_fit(depths)) && std::all_of(list_.begin(), list_.end(), is_node);
   for (Queue& queue : queues_) {
     in.get_all(queue.nodes);
     queue.head = 0;

@@ -50,8 +50,8 @@ class Agenda {
 
   size_t bytes() const;
   void save(Encoder& out) const;
-  // False when what was saved is not an agenda of this order over `nodes` nodes.
-  bool restore(Decoder& in, uint32_t nodes);
+  // False when what was saved is not an agenda of this order over a tree whose nodes lie so deep.
+  bool restore(Decoder& in, const std::vector<uint32_t>& depths);
 
  private:
   static constexpr uint32_t kClasses = 256;
@@ -62,6 +62,7 @@ class Agenda {
   };
 
   uint32_t class_of(Outcome outcome) const;
+  bool layers_fit(const std::vector<uint32_t>& depths) const;
   size_t most_of(uint32_t which) const;
   std::vector<uint32_t> classes_best_first() const;
 

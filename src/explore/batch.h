@@ -18,7 +18,7 @@
 
 namespace sisyfs {
 
-// `Keep` is called as keep(state, tally) for each state that was not seen before.
+// `Keep` is called as keep(state, tally) for each state that was not seen before, or not at so small a depth.
 template <class System, class DedupPolicy, class Keep>
 class BatchSink {
  public:
@@ -104,8 +104,8 @@ class BatchSink {
         team_.pause();
         seen = seen_.insert(batch.prints[i], depth_);
       }
-      if (seen != Seen::kNew) continue;
-      ++tally_.states;
+      if (seen != Seen::kNew && (DedupPolicy::kOnce || seen != Seen::kSooner)) continue;
+      tally_.states += DedupPolicy::kOnce || seen == Seen::kNew;
       keep_(batch.states[batch.which[i]], tally_);
     }
     batch.count = batch.asked = 0;

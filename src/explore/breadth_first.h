@@ -32,6 +32,7 @@ class BreadthFirst {
     system_.initial(chunk.items[chunk.size++]);
     seen_.insert(system_.fingerprint(chunk.items[0]), 0);
     tallies_[0].states = 1;
+    tallies_[0].unexpanded = team.options().bounds.depth == 0;
   }
 
   // The body of each worker's thread.

@@ -146,6 +146,50 @@ TEST_F(CheckpointTest, EveryDamageIsNoticed) {
   EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("damaged or cut short"));
 }
 
+// A whole file with a word of a section changed, as somebody might who knows the format.
+std::string forged(std::string file, CheckpointSection which, size_t at, uint32_t word) {
+  constexpr size_t kHeader = 32, kHead = 16, kSum = 16;
+  for (size_t section = kHeader;;) {
+    uint32_t number = 0;
+    uint64_t size = 0;
+    std::memcpy(&number, file.data() + section, sizeof number);
+    std::memcpy(&size, file.data() + section + 8, sizeof size);
+    if (number == static_cast<uint32_t>(which)) {
+      std::memcpy(file.data() + section + kHead + at, &word, sizeof word);
+      break;
+    }
+    section += kHead + (size + 7) / 8 * 8;
+  }
+  const Digest sum = digest_of(file.data(), file.size() - kSum);
+  std::memcpy(file.data() + file.size() - kSum, &sum, kSum);
+  return file;
+}
+
+// A search follows the choices of a node for as long as its layer is deep. Where the two differed it left the
+// path, or went on for ever.
+TEST_F(CheckpointTest, NodesThatAreNotWhereTheAgendaSaysAreRefused) {
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kMostRecovery}) {
+    SearchOptions o = saving(order, 1);
+    o.bounds.states = 1000;
+    run_search(Blurred{}, o, {});
+    const std::string good = content();
+    const bool layers = order == SearchOrder::kBreadthFirst;
+    const CheckpointSection which = layers ? CheckpointSection::kAgenda : CheckpointSection::kDepths;
+    for (uint32_t depth : {7u, 0u, 1000u, ~0u}) {
+      set_content(forged(good, which, layers ? 0 : 1600, depth));
+      const Result<LoadedCheckpoint> loaded = load_checkpoint(path_);
+      ASSERT_TRUE(loaded) << loaded.error().message;
+      SearchOptions again = o;
+      again.bounds.states = 2000;
+      again.resume = &*loaded;
+      const SearchResult r = run_search(Blurred{}, again, {});
+      EXPECT_EQ(r.stopped, Stop::kHarness);
+      ASSERT_TRUE(r.trouble);
+      EXPECT_THAT(r.trouble->message, HasSubstr("does not fit"));
+    }
+  }
+}
+
 TEST_F(CheckpointTest, SaysWhatIsWrong) {
   EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("could not be read"));
   EXPECT_EQ(load_checkpoint(path_).error().kind, ErrorKind::kSystem);

@@ -31,9 +31,9 @@ class ExactDedup {
   // Adds what the set knows better than the workers' counts.
   void conclude(SearchResult& result, const SearchOptions& options) const {
     if (options.digest_visited) result.visited = set_.digest();
-    if constexpr (kByDepth) {  // workers count a state again for each shorter way to it
-      result.states = set_.count();
+    if constexpr (kByDepth) {  // workers may have met a state at the bound that has a shorter way
       result.unexpanded = set_.count_at(static_cast<uint16_t>(options.bounds.depth));
+      result.exhausted = result.stopped == Stop::kNo && result.unexpanded == 0;
     }
     result.merge_probability = VisitedSet::merge_probability(result.states);
   }

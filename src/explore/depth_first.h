@@ -35,6 +35,7 @@ class DepthFirst {
     entry.depth = 0;
     seen_.insert(system_.fingerprint(entry.state), 0);
     tallies_[0].states = 1;
+    tallies_[0].unexpanded = team.options().bounds.depth == 0;
     offer(0, std::move(first));
   }
 
@@ -78,6 +79,7 @@ class DepthFirst {
     }
     tallies_[worker] = sink.tally();
     team_.report(worker, sink.tally());
+    team_.rest();  // a worker that waits for the table to grow does not wait for one that is done
   }
 
   void conclude(SearchResult& result) const {

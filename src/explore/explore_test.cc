@@ -71,6 +71,16 @@ TEST(SearchTest, OrderAndThreadsDoNotChangeTheVisitedSetWithinADepthBound) {
   }
 }
 
+// A depth has sixteen bits in the table.
+TEST(SearchTest, DepthFirstRefusesABoundThatItCannotCountTo) {
+  const Grid grid{.side = 2};
+  EXPECT_EQ(run_search(grid, with(SearchOrder::kDepthFirst, 1, 65533), {}).stopped, Stop::kNo);
+  const SearchResult r = run_search(grid, with(SearchOrder::kDepthFirst, 1, 65534), {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_EQ(run_search(grid, with(SearchOrder::kBreadthFirst, 1, 65534), {}).stopped, Stop::kNo);
+}
+
 struct Doors {
   using State = uint32_t;  // 0 start, 1..8 the long way, 9 the hall, 10.. behind the hall
   void initial(State& s) const { s = 0; }
@@ -95,6 +105,20 @@ struct Doors {
 TEST(SearchTest, DepthFirstVisitsAgainWhatItReachesByAShorterWay) {
   const SearchResult r = run_search(Doors{}, with(SearchOrder::kDepthFirst, 1, 10), {});
   EXPECT_EQ(r.findings, 1u) << "15 is 7 steps away by the short door and 15 by the long one";
+}
+
+// What a worker once met at the bound and later by a shorter way was still held against the search, and was
+// counted by the bound on states each time that it came sooner.
+TEST(SearchTest, DepthFirstHoldsNothingAgainstAStateThatComesSooner) {
+  SearchOptions o = with(SearchOrder::kDepthFirst, 1, 40);
+  o.watched = 0;
+  o.bounds.states = 101;
+  const SearchResult r = run_search(Grid{.side = 10}, o, {});
+  EXPECT_GT(r.transitions, 300u) << "some states came again, and sooner";
+  EXPECT_EQ(r.states, 100u);
+  EXPECT_EQ(r.stopped, Stop::kNo);
+  EXPECT_EQ(r.unexpanded, 0u);
+  EXPECT_TRUE(r.exhausted);
 }
 
 TEST(SearchTest, StopsAtTheFirstFindingAfterItsLayer) {
@@ -133,6 +157,15 @@ TEST(SearchTest, BoundsOnStatesTimeAndInterruptGiveUnknown) {
   }
 }
 
+// Three hundred years are more nanoseconds than can be counted.
+TEST(SearchTest, AVeryLongTimeIsNotOver) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1);
+  o.bounds.time = std::chrono::hours(4'000'000);
+  EXPECT_EQ(run_search(Grid{}, o, {}).stopped, Stop::kNo);
+  o.bounds.time = std::chrono::milliseconds::max() - std::chrono::milliseconds(1);
+  EXPECT_EQ(run_search(Grid{}, o, {}).stopped, Stop::kNo);
+}
+
 TEST(SearchTest, MemoryBoundGivesUnknown) {
   Grid big;
   big.side = 4000;
@@ -143,6 +176,31 @@ TEST(SearchTest, MemoryBoundGivesUnknown) {
   EXPECT_EQ(r.stopped, Stop::kMemory);
   EXPECT_EQ(r.verdict, Verdict::kUnknown);
   EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
+}
+
+// Two thousand ways on from every state and none back: there is work for every thread, and soon no room.
+struct Wide {
+  using State = uint64_t;
+  void initial(State& s) const { s = 1; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    for (uint32_t c = 0; c < 2048; ++c) {
+      sink.next() = mul_fold(s + c, 0x9e3779b97f4a7c15u);
+      sink.commit(Choice{c}, {});
+    }
+  }
+};
+
+// A worker that found the table full waited for the others to stand still. They saw that the search was
+// over and left, and it waited for ever.
+TEST(SearchTest, DepthFirstEndsAtTheMemoryBoundOnManyThreads) {
+  SearchOptions o = with(SearchOrder::kDepthFirst, 4, 3);
+  o.bounds.memory_bytes = size_t{32} << 20;
+  const SearchResult r = run_search(Wide{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kMemory);
+  EXPECT_EQ(r.verdict, Verdict::kUnknown);
+  EXPECT_FALSE(r.exhausted);
 }
 
 TEST(SearchTest, BitstateFindsButNeverProves) {

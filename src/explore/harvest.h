@@ -100,7 +100,8 @@ class Harvest {
   Status save() const;
   void save_visited(CheckpointWriter& out) const;
   Status restore(const LoadedCheckpoint& from);
-  bool restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths);
+  // The depth of each node; nothing when they are not nodes of a tree.
+  std::vector<uint32_t> restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths);
   bool restore_visited(std::span<const std::byte> bytes);
   void fail(Error error);
   double seconds() const;

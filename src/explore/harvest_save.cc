@@ -32,8 +32,10 @@ void Harvest::save_if_due(bool first) {
   if (!options_.checkpoint || broken_) return;
   const Stop why = team_.stop_reason();
   const bool cut = over_ && !ended_ && why != Stop::kFinding;
-  const auto now = std::chrono::steady_clock::now();
-  if (!first && !cut && (over_ || now - saved_ < options_.checkpoint->interval)) return;
+  // In milliseconds: a very long interval has more nanoseconds than can be counted.
+  const auto since =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - saved_);
+  if (!first && !cut && (over_ || since < options_.checkpoint->interval)) return;
   Status saved = save();
   saved_ = std::chrono::steady_clock::now();
   if (saved) {
@@ -89,15 +91,19 @@ void Harvest::save_visited(CheckpointWriter& out) const {
   visited_.for_each([&](const Digest& d) { out.append(&d.lo, sizeof d.lo); });
 }
 
-bool Harvest::restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths) {
+std::vector<uint32_t> Harvest::restore_nodes(std::span<const std::byte> nodes,
+                                             std::span<const std::byte> depths) {
   const auto saved = copy_of<Node>(nodes);
   const auto deep = copy_of<uint16_t>(depths);
-  if (saved.empty() || (tree_.with_depth() && deep.size() != saved.size())) return false;
+  if (saved.empty() || (tree_.with_depth() && deep.size() != saved.size())) return {};
+  std::vector<uint32_t> known(saved.size());
   for (size_t i = 1; i < saved.size(); ++i) {
-    if (tree_.full() || saved[i].parent >= i) return false;
-    tree_.add(saved[i].parent, saved[i].choice, tree_.with_depth() ? deep[i] : 0);
+    if (tree_.full() || saved[i].parent >= i) return {};
+    known[i] = known[saved[i].parent] + 1;
+    if (tree_.with_depth() && deep[i] != known[i]) return {};
+    tree_.add(saved[i].parent, saved[i].choice, known[i]);
   }
-  return true;
+  return known;
 }
 
 bool Harvest::restore_visited(std::span<const std::byte> bytes) {
@@ -127,15 +133,17 @@ Status Harvest::restore(const LoadedCheckpoint& from) {
   Decoder in(from.section(CheckpointSection::kSummary));
   in.get(summary);
   if (!in.ok() || summary.order != options_.order || summary.dedup != options_.dedup) return misfit;
-  if (!restore_nodes(from.section(CheckpointSection::kNodes), from.section(CheckpointSection::kDepths)))
-    return misfit;
+  const std::vector<uint32_t> depths =
+      restore_nodes(from.section(CheckpointSection::kNodes), from.section(CheckpointSection::kDepths));
+  if (depths.empty()) return misfit;
   if (!hands_[0].met.restore(in, tree_.size()) || !in.done()) return misfit;
   Decoder agenda(from.section(CheckpointSection::kAgenda));
-  if (!agenda_.restore(agenda, tree_.size()) || !agenda.done()) return misfit;
+  if (!agenda_.restore(agenda, depths) || !agenda.done()) return misfit;
   if (dedup_ && !restore_visited(from.section(CheckpointSection::kVisited))) return misfit;
   pending_ = copy_of<Offspring>(from.section(CheckpointSection::kPending));
   for (const Offspring& candidate : pending_)
-    if (candidate.parent >= tree_.size()) return misfit;
+    if (candidate.parent >= tree_.size() || depths[candidate.parent] != depth_of(candidate.parent))
+      return misfit;
   cursor_ = summary.cursor;
   Tally& tally = hands_[0].tally;
   tally.states = summary.states;

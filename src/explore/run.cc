@@ -11,6 +11,11 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
         "exact dedup or none, and a target that can follow choices");
   if (options.dedup == Dedup::kBitstate && (by_generations || options.order == SearchOrder::kWalk))
     return bad_input("this order knows no bitstate dedup: choose exact or none");
+  const bool by_depth = options.order == SearchOrder::kDepthFirst && options.dedup == Dedup::kExact &&
+                        options.bounds.depth != SearchBounds::kNoDepth;
+  if (by_depth && options.bounds.depth > VisitedSet::kDeepest)
+    return bad_input("a depth-first search with a bound on depth counts to " +
+                     std::to_string(VisitedSet::kDeepest) + ": choose a smaller bound, or none");
   return std::nullopt;
 }
 
@@ -25,7 +30,9 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(20000));
     const auto now = Clock::now();
-    if (bounds.time != std::chrono::milliseconds::max() && now - start >= bounds.time) team.stop(Stop::kTime);
+    // In milliseconds: a very long time has more nanoseconds than can be counted.
+    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(now - start);
+    if (bounds.time != std::chrono::milliseconds::max() && spent >= bounds.time) team.stop(Stop::kTime);
     if (team.options().interrupt != nullptr && team.options().interrupt->load(std::memory_order_relaxed))
       team.stop(Stop::kInterrupted);
     if (memory() > bounds.memory_bytes) team.stop(Stop::kMemory);

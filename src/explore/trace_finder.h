@@ -4,6 +4,7 @@
 // of its parent and the choice that led to it. It ends when every wanted kind has been met.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -57,7 +58,12 @@ class PathSink : public FullSink<System> {
   }
   void set_parent(uint64_t parent) { parent_ = parent; }
   bool done() const { return wanted_ == 0 || full_; }
-  std::vector<FoundTrace> take() { return std::move(found_); }
+  std::vector<FoundTrace> take() {
+    std::sort(found_.begin(), found_.end(), [](const FoundTrace& a, const FoundTrace& b) {
+      return std::pair(a.trace.size(), a.kind) < std::pair(b.trace.size(), b.kind);
+    });
+    return std::move(found_);
+  }
 
  private:
   const System& system_;

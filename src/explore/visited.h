@@ -34,7 +34,8 @@ namespace sisyfs {
 
 // What an insertion found.
 enum class Seen : uint8_t {
-  kNew,     // not seen before, or, with depth, only at a greater depth
+  kNew,     // not seen before
+  kSooner,  // with depth: seen before, but at greater depths only
   kBefore,  // seen before
   kNoRoom,  // the table has to grow first; nothing was inserted
 };
@@ -81,7 +82,7 @@ class VisitedSet {
     size_t index;
     return find_or_insert(d, index);
   }
-  // The same, for a state reached at `depth`. kNew also when all earlier visits were deeper.
+  // The same, for a state reached at `depth`. kSooner when all earlier visits were deeper.
   Seen insert_at(const Digest& d, uint16_t depth);
 
   // Makes room, without occupying more than `limit` bytes. False when there is not enough to gain; the
@@ -94,6 +95,7 @@ class VisitedSet {
   bool crowded(uint64_t states) const { return states * 8 > capacity() * (is_small() ? 5 : 7) && !at_limit_; }
   bool at_limit() const { return at_limit_; }  // grow() has refused
   uint64_t capacity() const { return kRegions * lines_ * kLine; }
+  static constexpr uint32_t kDeepest = 65533;  // that insert_at() takes
   // What the table occupies now. May be asked at any time.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // The order-independent digest of all fingerprints: equal for equal sets of visited states.
@@ -207,7 +209,8 @@ inline Seen VisitedSet::insert_at(const Digest& d, uint16_t depth) {
   std::atomic<uint16_t>& least = depth_slot(index);
   uint16_t known = least.load(std::memory_order_relaxed);
   while (known == 0 || mine < known)
-    if (least.compare_exchange_weak(known, mine, std::memory_order_relaxed)) return Seen::kNew;
+    if (least.compare_exchange_weak(known, mine, std::memory_order_relaxed))
+      return known == 0 ? Seen::kNew : Seen::kSooner;
   return Seen::kBefore;
 }
 

@@ -40,7 +40,7 @@ TEST(VisitedSetTest, KeepsTheLeastDepthThroughGrowth) {
   for (uint64_t n = 0; n < 100000; ++n) {
     ASSERT_EQ(set.insert_at(number(n), 50), Seen::kBefore);
     ASSERT_EQ(set.insert_at(number(n), 60), Seen::kBefore);
-    ASSERT_EQ(set.insert_at(number(n), 7), Seen::kNew);
+    ASSERT_EQ(set.insert_at(number(n), 7), Seen::kSooner);
     ASSERT_EQ(set.insert_at(number(n), 8), Seen::kBefore);
   }
   EXPECT_EQ(set.count_at(7), 100000u);

@@ -78,8 +78,17 @@ struct IndexCore {
   }
   static void set_value(Task& t, unsigned value) { t.entries = static_cast<uint16_t>(value << 12); }
   static unsigned value(const Task& t) { return t.entries >> 12; }
+  // A damaged system may take file data for an indirect block. The four bits that tell the file are then no
+  // block of any disk, whichever the file is: otherwise files would not be interchangeable.
+  static constexpr unsigned kFileTag = kMaxBlocks;
   static uint16_t content(const Config& c, unsigned f, unsigned b, unsigned logical, unsigned value) {
-    return static_cast<uint16_t>(c.counter ? 0xC000 | value : 0xD000 | f << 8 | b << 4 | logical);
+    return static_cast<uint16_t>(c.counter ? 0xC000 | value
+                                           : 0xD000 | (kFileTag + f) << 8 | b << 4 | logical);
+  }
+  // The file whose data this is, or kNone: no entry of an indirect block is 13.
+  static unsigned file_of(uint16_t data) {
+    const unsigned tag = data >> 8 & 15;
+    return data >> 12 == 0xD && tag >= kFileTag && tag < kNone ? tag - kFileTag : kNone;
   }
 
   static void free_block(const Config& c, Memory& m, unsigned b) {
@@ -201,8 +210,8 @@ struct IndexCore {
     }
     if (const uint32_t dead = d.bitmap & ~referenced; dead != 0) {
       findings |= kDeadBlock;
-      for (uint32_t left = dead; left != 0; left &= left - 1)
-        see(kDeadBlock, kNone, kNone, static_cast<unsigned>(std::countr_zero(left)));
+      for (uint32_t rest = dead; rest != 0; rest &= rest - 1)
+        see(kDeadBlock, kNone, kNone, static_cast<unsigned>(std::countr_zero(rest)));
       d.bitmap = static_cast<uint16_t>(d.bitmap & referenced);
     }
     return findings;

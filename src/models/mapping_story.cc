@@ -26,7 +26,8 @@ std::string data_name(const Config& c, const Medium& m, unsigned b) {
   // An indirect block is told from content by its last entry: none is 12 or 13.
   if (c.counter && (kByte || raw >> 12 == 0xC)) return fmt::format("content {}", raw & 3);
   if (kByte) return fmt::format("block {} of file{}", raw & 15, raw >> 4);
-  if (raw >> 12 == 0xD) return fmt::format("block {} of file{}", raw & 15, raw >> 8 & 3);
+  if (const unsigned f = IndexCore::file_of(static_cast<uint16_t>(raw)); f != kNone)
+    return fmt::format("block {} of file{}", raw & 15, f);
   return fmt::format("entries {} {} {} {}", block_name(raw & 15), block_name(raw >> 4 & 15),
                      block_name(raw >> 8 & 15), block_name(raw >> 12));
 }

@@ -43,9 +43,9 @@ inline void rename_files(const Config& c, IndexCore::Medium& m, const Renaming& 
   for (unsigned f = 0; f < kMaxFiles; ++f) inodes |= (m.inodes >> (16 * f) & 0xFFFF) << (16 * to[f]);
   m.inodes = inodes;
   if (c.counter) return;
-  for (unsigned b = 0; b < c.blocks; ++b)  // file data, and not an indirect block: no entry is 13
-    if (m.data[b] >> 12 == 0xD)
-      m.data[b] = static_cast<uint16_t>((m.data[b] & 0xF0FF) | to[m.data[b] >> 8 & 3] << 8);
+  for (unsigned b = 0; b < c.blocks; ++b)
+    if (const unsigned f = IndexCore::file_of(m.data[b]); f != kNone)
+      m.data[b] = static_cast<uint16_t>((m.data[b] & 0xF0FF) | (IndexCore::kFileTag + to[f]) << 8);
 }
 inline void rename_files(IndexCore::Memory& m, const Renaming& to) {
   uint64_t inodes = 0;
