@@ -135,7 +135,7 @@ TEST(MuseumTest, JsonGoesToAFileBesideTheTable) {
   ASSERT_EQ(museum["exhibits"].size(), 1u);
   const json& exhibit = museum["exhibits"][0];
   EXPECT_THAT(exhibit["search"]["found"], ElementsAre("M3"));
-  EXPECT_EQ(exhibit["found_at"], 7);
+  EXPECT_EQ(exhibit["found_at"], 6);
   EXPECT_EQ(run("replay --quiet " + exhibit["token"].get<std::string>()).code, 1);
 }
 
