@@ -90,6 +90,7 @@ bool VisitedSet::grow(size_t limit, unsigned threads) {
   // From the last region down, in stretches whose new places lie beyond all old places that are still to
   // be moved; the regions of a stretch can move at once.
   for (uint64_t end = kRegions; end > 0;) {
+    if (end < kRegions / 16) threads = 1;  // what is left moves sooner than a thread starts
     const uint64_t first = threads == 1 ? 0 : std::min(end - 1, (end * lines_ + new_lines - 1) / new_lines);
     const uint64_t share = (end - first + threads - 1) / threads;
     std::vector<std::jthread> helpers;
