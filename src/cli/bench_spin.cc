@@ -131,9 +131,10 @@ class Workshop {
   // Makes pan with a set of options, or runs the one that was made.
   Result<Output> pan(const CellSpec& cell, const char* set, bool only_build) const {
     const std::string build = fmt::format("BUILD={}/{}-{}-{}", path_, cell.target, cell.tasks, set);
-    return run_program(
-        "env", {"env", build, only_build ? "ONLY=build" : "ONLY=", SISYFS_BENCH_DIR "/spin/run", cell.target,
-                "4", std::to_string(cell.blocks), std::to_string(cell.tasks), "flush", "pointed", set});
+    const std::string script = SISYFS_BENCH_DIR "/spin/run";
+    return run_program("env",
+                       {"env", build, only_build ? "ONLY=build" : "ONLY=", script, cell.target, "4",
+                        std::to_string(cell.blocks), std::to_string(cell.tasks), "flush", "pointed", set});
   }
 
  private:
