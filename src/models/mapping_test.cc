@@ -180,16 +180,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Cell{X, true, false, 2, 0, 0, 0, 0}, Cell{X, true, true, 2, 0, 0, 0, 0}),
     testing::PrintToStringParamName());
 
-// Fingerprints against whole states: a search that keeps every byte of every state counts the same.
+template <class State>
+std::string bytes_of(const State& s) {
+  return {reinterpret_cast<const char*>(&s), sizeof s};
+}
+
+// All states that can be reached, with every byte of every state kept.
 template <class Core, bool kCounter = false>
-uint64_t count_whole_states(const Config& c) {
+auto whole_states(const Config& c) {
   using System = MappingSystem<Core, kCounter>;
   using State = typename System::State;
   struct Collector : detail::FullSink<System> {
     State& next() { return built; }
     void commit(Choice, Outcome) {
-      const auto* bytes = reinterpret_cast<const char*>(&built);
-      if (seen.emplace(bytes, sizeof built).second) queue.push_back(built);
+      if (seen.insert(bytes_of(built)).second) queue.push_back(built);
     }
     State built;
     std::set<std::string> seen;
@@ -203,7 +207,13 @@ uint64_t count_whole_states(const Config& c) {
     const State s = sink.queue[i];
     system.expand(s, sink);
   }
-  return sink.seen.size();
+  return sink.queue;
+}
+
+// Fingerprints against whole states: a search that keeps every byte of every state counts the same.
+template <class Core, bool kCounter = false>
+uint64_t count_whole_states(const Config& c) {
+  return whole_states<Core, kCounter>(c).size();
 }
 
 TEST(MappingTest, FingerprintsCountAsManyStatesAsWholeStatesDo) {
@@ -269,30 +279,10 @@ TEST(MappingTest, CanonicalFormDependsOnTheClassAlone) {
           }
 }
 
-// The classes of all states that can be reached, with every byte of every state kept.
 template <class Core>
 uint64_t count_classes(const Config& c) {
-  using System = MappingSystem<Core, false>;
-  using State = typename System::State;
-  struct Collector : detail::FullSink<System> {
-    State& next() { return built; }
-    void commit(Choice, Outcome) {
-      if (seen.emplace(reinterpret_cast<const char*>(&built), sizeof built).second) queue.push_back(built);
-    }
-    State built;
-    std::set<std::string> seen;
-    std::vector<State> queue;
-  };
-  const System system(c);
-  Collector sink;
-  system.initial(sink.built);
-  sink.commit(Choice{}, {});
   std::set<std::string> classes;
-  for (size_t i = 0; i < sink.queue.size(); ++i) {
-    const State s = sink.queue[i], canonical = canonical_form<Core>(c, s);
-    classes.emplace(reinterpret_cast<const char*>(&canonical), sizeof canonical);
-    system.expand(s, sink);
-  }
+  for (const auto& s : whole_states<Core>(c)) classes.insert(bytes_of(canonical_form<Core>(c, s)));
   return classes.size();
 }
 
