@@ -125,8 +125,9 @@ struct CellRun {
 class Workshop {
  public:
   Workshop() {
-    std::string path = (std::filesystem::temp_directory_path() / "sisyfs.spin.XXXXXX").string();
-    if (mkdtemp(path.data()) != nullptr) path_ = path;
+    std::error_code error;
+    std::string path = (std::filesystem::temp_directory_path(error) / "sisyfs.spin.XXXXXX").string();
+    if (!error && mkdtemp(path.data()) != nullptr) path_ = path;
   }
   ~Workshop() {
     std::error_code ignored;
@@ -199,7 +200,8 @@ BenchResult bench_spin(const BenchFlags& flags) {
   const Result<Output> spin = run_program("spin", {"spin", "-V"});
   if (!spin || spin->exit != 0) return bad_input("bench spin needs SPIN: apt-get install spin");
   const Workshop workshop;
-  if (!workshop.ok()) return system_error("bench spin cannot make a directory for temporary files");
+  if (!workshop.ok())
+    return system_error("bench spin cannot make a directory for temporary files; TMPDIR says where");
   Json out{{"bench", "spin"}};
   double ratio_1 = std::numeric_limits<double>::max(), ratio_2 = ratio_1, memory = ratio_1, threads = ratio_1;
   Json cells = Json::array();
