@@ -29,6 +29,10 @@ constexpr const char* kNaive = "check link --via disk --set order=naive --set fi
 // A million states in a few seconds: more than 16 MiB hold.
 constexpr const char* kMany = "check link --set blocks=5 --set cache=off ";
 
+// Found within a second, at whatever depth; the shortest way there takes ten, and half a gigabyte.
+constexpr const char* kHardToTrace =
+    "check journal --set revoke=off --set crash=prefixes --search dfs --depth 9 --first ";
+
 // The program while it runs.
 class Running {
  public:
@@ -81,6 +85,15 @@ bool written(const std::string& path, int times) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return times == 0;
+}
+
+// Waits until a text is in a file.
+bool says(const std::string& path, const std::string& text) {
+  for (int waited = 0; waited < 6000; ++waited) {
+    if (content_of(path).find(text) != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 // What must be the same however often a search was interrupted.
@@ -170,6 +183,39 @@ TEST(ResumeTest, CtrlCGivesTheVerdictSoFarAndSaysHowToGoOn) {
   EXPECT_THAT(text, HasSubstr("to go on: ./sisyfs resume " + file + "\n"));
   const Answer more = run("resume " + file + " --time 1ms");
   EXPECT_EQ(more.code, 3) << more.text;
+}
+
+TEST(TracingTest, CtrlCGivesUpTheTraceAndKeepsTheFinding) {
+  const TemporaryDirectory dir;
+  Running search(std::string(kHardToTrace) + "--progress json", dir.file("out"));
+  ASSERT_TRUE(says(dir.file("out"), "\"tracing\":true")) << content_of(dir.file("out"));
+  EXPECT_EQ(WEXITSTATUS(search.end(SIGINT)), 1);
+  const std::string text = content_of(dir.file("out"));
+  EXPECT_THAT(text, HasSubstr("FAIL: journal"));
+  EXPECT_THAT(text, HasSubstr("no trace  not-allowed: the search for the way there was interrupted\n"));
+  EXPECT_THAT(text, Not(HasSubstr("sisyfs replay")));
+}
+
+TEST(TracingTest, ACtrlCInTheSearchLeavesOneForTheTrace) {
+  const TemporaryDirectory dir;
+  Running search(
+      "check journal --set revoke=off --set crash=prefixes --search dfs --depth 9 --all --progress json",
+      dir.file("out"));
+  ASSERT_TRUE(says(dir.file("out"), "\"findings\":256")) << content_of(dir.file("out"));
+  search.send(SIGINT);
+  ASSERT_TRUE(says(dir.file("out"), "\"tracing\":true")) << content_of(dir.file("out"));
+  EXPECT_EQ(WEXITSTATUS(search.end(SIGINT)), 1);
+  EXPECT_THAT(content_of(dir.file("out")),
+              HasSubstr("no trace  not-allowed: the search for the way there was"));
+}
+
+TEST(TracingTest, TooLittleMemoryForTheTraceKeepsTheFinding) {
+  const Answer a = run(std::string(kHardToTrace) + "--memory 64MiB --progress off --json -");
+  EXPECT_EQ(a.code, 1) << a.text;
+  const json told = json::parse(a.text);
+  EXPECT_EQ(told["verdict"], "fail");
+  EXPECT_EQ(told["findings"], json::array());
+  EXPECT_EQ(told["untraced"], json({"not-allowed"}));
 }
 
 TEST(ResumeTest, ACheckpointThatCannotBeWrittenLeavesTheVerdictAlone) {

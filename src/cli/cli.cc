@@ -20,10 +20,12 @@ namespace sisyfs::cli {
 namespace {
 
 std::atomic<bool> interrupt_flag{false};
+std::atomic<bool> traces_flag{false};
+std::atomic<std::atomic<bool>*> next_flag{&interrupt_flag};  // what the next Ctrl-C sets
 bool line_shown = false;
 
 void on_interrupt(int) {
-  interrupt_flag.store(true);
+  next_flag.load()->store(true);
   signal(SIGINT, SIG_DFL);
 }
 
@@ -78,15 +80,21 @@ ProgressFn progress_printer(const std::string& mode) {
   if (mode == "off") return {};
   if (mode == "json")
     return [](const Progress& p) {
-      const nlohmann::ordered_json json{{"elapsed_s", p.elapsed.count()}, {"states", p.states},
-                                        {"transitions", p.transitions},   {"depth", p.depth},
-                                        {"memory_bytes", p.memory_bytes}, {"findings", p.findings}};
+      const nlohmann::ordered_json json{{"elapsed_s", p.elapsed.count()},
+                                        {"states", p.states},
+                                        {"transitions", p.transitions},
+                                        {"depth", p.depth},
+                                        {"memory_bytes", p.memory_bytes},
+                                        {"findings", p.findings},
+                                        {"tracing", p.tracing}};
       fmt::print(stderr, "{}\n", json.dump());
     };
   const auto line = [](const Progress& p) {
     return fmt::format("{}  depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
                        p.depth, count_text(p.states), count_text(p.transitions), bytes_text(p.memory_bytes),
-                       p.findings != 0 ? "  something found" : "");
+                       p.tracing         ? "  looking for the way to what was found"
+                       : p.findings != 0 ? "  something found"
+                                         : "");
   };
   if (mode == "line" || (mode == "auto" && terminal))
     return [line](const Progress& p) {
@@ -103,6 +111,19 @@ ProgressFn progress_printer(const std::string& mode) {
 }
 
 const std::atomic<bool>& interrupted() { return interrupt_flag; }
+
+const std::atomic<bool>& traces_interrupted() { return traces_flag; }
+
+TracesInterrupt::TracesInterrupt() {
+  next_flag.store(&traces_flag);
+  watch_interrupt();
+}
+
+TracesInterrupt::~TracesInterrupt() {
+  next_flag.store(&interrupt_flag);
+  if (traces_flag.load()) interrupt_flag.store(true);
+  if (interrupt_flag.load()) signal(SIGINT, SIG_DFL);
+}
 
 void watch_interrupt() {
   struct sigaction action {};

@@ -36,6 +36,17 @@ void clear_progress();
 const std::atomic<bool>& interrupted();
 void watch_interrupt();
 
+// While it lives, the next Ctrl-C sets traces_interrupted(), though one came before: it gives up the traces
+// of what was found, and not what was found. From then on it counts as interrupted(), too.
+class TracesInterrupt {
+ public:
+  TracesInterrupt();
+  ~TracesInterrupt();
+  TracesInterrupt(const TracesInterrupt&) = delete;
+  TracesInterrupt& operator=(const TracesInterrupt&) = delete;
+};
+const std::atomic<bool>& traces_interrupted();
+
 // "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h"; a whole number from 1 on. Errors name the flag.
 Result<size_t> parse_bytes(const std::string& flag, const std::string& text);
 Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text);

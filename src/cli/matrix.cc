@@ -109,13 +109,15 @@ int run_matrix(const MatrixFlags& flags) {
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0) clean_cells = merge(clean_cells, r.verdict);
-        const Result<std::vector<Finding>> findings = explain(cell.named, *options, r);
+        const Result<std::vector<Finding>> findings = explain(cell.named, *options, r, flags.search.progress);
         if (!findings) return fail(findings.error());
         for (const Finding& finding : *findings) {
           const std::string token = make_token({finding.kind, finding.setup, finding.trace});
           tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", info(finding.kind).name, token));
           cells.back()["tokens"][std::string(info(finding.kind).name)] = token;
         }
+        if (const std::string no_trace = untraced_text(r, *findings); !no_trace.empty())
+          tokens.push_back("no trace of " + no_trace);
         if (interrupted().load()) clean_cells = Verdict::kUnknown;
       }
   if (table) {

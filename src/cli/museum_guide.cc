@@ -96,6 +96,7 @@ Status MuseumGuide::find(const Exhibit& exhibit, Shown& shown) const {
     return {};
   }
   if (!findings) return findings.error();
+  if (findings->empty()) return system_error("no trace of " + untraced_text(*result, *findings));
   const Finding& first = findings->front();
   shown.token = make_token({first.kind, first.setup, first.trace});
   const Result<int> code = replay_(shown.token);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstring>
 
@@ -14,10 +15,14 @@
 namespace sisyfs::cli {
 
 Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     const SearchResult& result) {
+                                     const SearchResult& result, const std::string& progress) {
   std::vector<Finding> told;
-  uint32_t findings = result.findings;
-  for (FoundTrace& found : named.check->explain(options, result)) {
+  const TracesInterrupt heeded;
+  SearchOptions patient = options;
+  patient.interrupt = &traces_interrupted();
+  std::vector<FoundTrace> traces = named.check->explain(patient, result, progress_printer(progress));
+  clear_progress();
+  for (FoundTrace& found : traces) {
     Result<Story> story = named.check->tell(found.trace);
     if (!story)
       return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
@@ -27,14 +32,28 @@ Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOption
                       "deterministic: {}",
                       info(static_cast<FindingKind>(found.kind)).name,
                       make_token({static_cast<FindingKind>(found.kind), named.setup, found.trace})));
-    findings &= ~(uint32_t{1} << found.kind);
     told.push_back(
         {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
   }
-  if (findings != 0)
-    return system_error(
-        "the memory bound is too small to find out how a finding came about: give --memory more");
   return told;
+}
+
+std::vector<std::string> untraced(const SearchResult& result, const std::vector<Finding>& findings) {
+  uint32_t missing = result.findings;
+  for (const Finding& finding : findings) missing &= ~bit(finding.kind);
+  std::vector<std::string> names;
+  for (; missing != 0; missing &= missing - 1)
+    names.emplace_back(info(static_cast<FindingKind>(std::countr_zero(missing))).name);
+  return names;
+}
+
+std::string untraced_text(const SearchResult& result, const std::vector<Finding>& findings) {
+  const std::vector<std::string> names = untraced(result, findings);
+  if (names.empty()) return {};
+  return fmt::format("{}: {}", fmt::join(names, ", "),
+                     traces_interrupted().load()
+                         ? "the search for the way there was interrupted"
+                         : "the memory bound is too small to find the way there; give --memory more");
 }
 
 namespace {
@@ -68,18 +87,21 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   clear_progress();
   if (result.stopped == Stop::kHarness)
     return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
-  const Result<std::vector<Finding>> findings = explain(named, options, result);
+  const Result<std::vector<Finding>> findings = explain(named, options, result, output.progress);
   if (!findings) return fail(findings.error());
   const bool text = output.json != "-";
+  const std::string no_trace = untraced_text(result, *findings);
   const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
     for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
+    if (!no_trace.empty()) fmt::print("  no trace  {}\n", no_trace);
     if (!device.empty()) fmt::print("  device    {}\n", device);
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
   }
   if (!output.json.empty()) {
     auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
+    json["untraced"] = untraced(result, *findings);
     if (!device.empty()) json["device"] = device;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());

@@ -12,9 +12,14 @@
 
 namespace sisyfs::cli {
 
-// The shortest trace of each kind, told. A system error where a replay differs from the search.
+// The shortest trace of each kind, told; kinds for which none could be made are missing. A system error where
+// a replay differs from the search.
 Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     const SearchResult& result);
+                                     const SearchResult& result, const std::string& progress = "off");
+
+// Which kinds are missing, as names; and why that is, as a sentence. Empty where none is.
+std::vector<std::string> untraced(const SearchResult& result, const std::vector<Finding>& findings);
+std::string untraced_text(const SearchResult& result, const std::vector<Finding>& findings);
 
 struct RunOutput {
   std::string progress;  // as --progress says it

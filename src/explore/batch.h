@@ -52,16 +52,18 @@ class BatchSink {
   void set_depth(uint32_t depth) { depth_ = depth; }  // of the successors
   Tally& tally() { return tally_; }
 
-  // Between batches: hands over the counts, and takes part in maintenance.
+  // Between batches: hands over the counts, and takes part in maintenance. What the others count is looked at
+  // now and then only: it has to come from their caches.
   void checkpoint(unsigned worker) {
     team_.report(worker, tally_);
-    if (seen_.crowded(team_.states())) team_.request_pause();
+    if (checkpoints_++ % kLookEach == 0 && seen_.crowded(team_.states())) team_.request_pause();
     if (team_.pause_wanted()) team_.pause();
   }
 
  private:
   static constexpr uint32_t kBatch = 32;
   static constexpr uint32_t kRecent = 1 << 14;
+  static constexpr uint32_t kLookEach = 16;
 
   struct Batch {
     uint32_t count = 0;  // states filled in
@@ -117,6 +119,7 @@ class BatchSink {
   Keep keep_;
   Tally tally_;
   uint32_t depth_ = 0;
+  uint32_t checkpoints_ = 0;
   std::array<Batch, 2> batches_;
   Batch* filling_ = &batches_[0];
   typename detail::ScratchOf<System>::Type scratch_;

@@ -28,7 +28,7 @@ class BreadthFirst {
         later_(team.size()),
         rendezvous_(team),
         tallies_(team.size()) {
-    Chunk<State>& chunk = now_.add(0, pool_.get());
+    Chunk<State>& chunk = now_.add(0, pool_.get(0));
     system_.initial(chunk.items[chunk.size++]);
     seen_.insert(system_.fingerprint(chunk.items[0]), 0);
     tallies_[0].states = 1;
@@ -42,7 +42,7 @@ class BreadthFirst {
     bool last_layer = bound == 0;
     BatchSink sink(system_, seen_, team_, [&](State& state, Tally&) {
       if (last_layer) return;
-      if (out == nullptr || out->full()) out = &later_.add(worker, pool_.get());
+      if (out == nullptr || out->full()) out = &later_.add(worker, pool_.get(worker));
       out->items[out->size++] = std::move(state);
     });
     sink.tally() = tallies_[worker];
@@ -58,7 +58,7 @@ class BreadthFirst {
           if (i + kAhead < range.chunk->size) __builtin_prefetch(&range.chunk->items[i + kAhead]);
           system_.expand(range.chunk->items[i], sink);
         }
-        now_.finish(range, pool_);
+        now_.finish(worker, range, pool_);
         sink.checkpoint(worker);
       }
       sink.drain();
@@ -66,7 +66,7 @@ class BreadthFirst {
       if (last_layer) sink.tally().unexpanded = sink.tally().states - before;
       tallies_[worker] = sink.tally();
       team_.report(worker, sink.tally());
-      if (!next_layer()) break;
+      if (!next_layer(worker)) break;
     }
     tallies_[worker] = sink.tally();
   }
@@ -82,9 +82,9 @@ class BreadthFirst {
   static constexpr uint32_t kGrain = std::clamp<uint32_t>(8192 / sizeof(State), 1, 64);
 
   // Waits for all, and turns to the next layer. False when the search is over.
-  bool next_layer() {
-    rendezvous_.meet([this] {
-      now_.clear(pool_);
+  bool next_layer(unsigned worker) {
+    rendezvous_.meet([this, worker] {
+      now_.clear(worker, pool_);
       now_.swap(later_);
       ended_ = now_.count() == 0;
       uint32_t findings = 0;

@@ -29,7 +29,7 @@ class DepthFirst {
         offers_(team.size()),
         tallies_(team.size()),
         working_(team.size()) {
-    auto first = std::make_unique<Stretch>(pool_.get());
+    auto first = std::make_unique<Stretch>(pool_.get(0));
     Entry& entry = first->items[first->size++];
     system_.initial(entry.state);
     entry.depth = 0;
@@ -49,7 +49,8 @@ class DepthFirst {
         ++tally.unexpanded;
         return;
       }
-      if (stack.empty() || stack.back()->full()) stack.push_back(std::make_unique<Stretch>(pool_.get()));
+      if (stack.empty() || stack.back()->full())
+        stack.push_back(std::make_unique<Stretch>(pool_.get(worker)));
       Stretch& top = *stack.back();
       top.items[top.size].state = std::move(state);
       top.items[top.size++].depth = depth + 1;
@@ -60,7 +61,7 @@ class DepthFirst {
     while (find_work(worker, stack)) {
       entry = std::move(stack.back()->items[--stack.back()->size]);
       if (stack.back()->size == 0) {
-        pool_.put(std::move(stack.back()->items));
+        pool_.put(worker, std::move(stack.back()->items));
         stack.pop_back();
       }
       depth = entry.depth;

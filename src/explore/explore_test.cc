@@ -178,6 +178,15 @@ TEST(SearchTest, MemoryBoundGivesUnknown) {
   EXPECT_GT(r.states, 1000000u) << "most of the memory was used before giving up";
 }
 
+TEST(SearchTest, MemoryThatTheSystemRefusesIsBadInput) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1);
+  o.bounds.memory_bytes = size_t{1} << 61;
+  const SearchResult r = run_search(Grid{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  ASSERT_TRUE(r.trouble);
+  EXPECT_EQ(r.trouble->kind, ErrorKind::kBadInput);
+}
+
 // Two thousand ways on from every state and none back: there is work for every thread, and soon no room.
 struct Wide {
   using State = uint64_t;
@@ -227,6 +236,25 @@ TEST(TraceFinderTest, GivesTheShortestTraceWhateverTheSearchWas) {
   uint32_t right = 0;
   for (Choice c : found[0].trace) right += c == Choice{0};
   EXPECT_EQ(right, 19u);
+}
+
+// Three million states lie before the finding: 25 MB of fingerprints, but with their paths some 80.
+TEST(TraceFinderTest, CountsPathsInItsMemory) {
+  const Grid grid{.side = 2500};
+  SearchOptions o;
+  o.bounds.memory_bytes = kMemoryForTraces;
+  EXPECT_TRUE(find_traces(grid, o, 1).empty());
+  o.bounds.memory_bytes = 4 * kMemoryForTraces;
+  EXPECT_EQ(find_traces(grid, o, 1).size(), 1u);
+  o.bounds.memory_bytes = 1;
+  EXPECT_EQ(find_traces(Grid{.side = 20}, o, 1).size(), 1u) << "a little memory is always there";
+}
+
+TEST(TraceFinderTest, HeedsTheInterrupt) {
+  const std::atomic<bool> interrupt{true};
+  SearchOptions o;
+  o.interrupt = &interrupt;
+  EXPECT_TRUE(find_traces(Grid{.side = 20}, o, 1).empty());
 }
 
 }  // namespace

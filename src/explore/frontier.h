@@ -20,34 +20,50 @@ namespace sisyfs {
 template <class Entry>
 inline constexpr uint32_t kChunkItems = std::clamp<uint32_t>(32768 / sizeof(Entry), 16, 1024);
 
-// A pool of buffers of kChunkItems entries each.
+// A pool of buffers of kChunkItems entries each. A worker takes those first that it gave back last: they are
+// in its cache, and those of others in theirs.
 template <class Entry>
 class BufferPool {
  public:
   using Buffer = std::unique_ptr<Entry[]>;
-  explicit BufferPool(Team& team) : team_(team) {}
+  explicit BufferPool(Team& team) : team_(team), shelves_(team.size()) {}
 
-  Buffer get() {
+  // Only by `worker`.
+  Buffer get(unsigned worker) {
+    if (Buffer buffer = pop(shelves_[worker].free)) return buffer;
     {
       const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        Buffer buffer = std::move(free_.back());
-        free_.pop_back();
-        return buffer;
-      }
+      if (Buffer buffer = pop(free_)) return buffer;
     }
     team_.use_memory(kChunkItems<Entry> * sizeof(Entry));
     return Buffer(new Entry[kChunkItems<Entry>]);
   }
-  void put(Buffer buffer) {
+  void put(unsigned worker, Buffer buffer) {
+    std::vector<Buffer>& mine = shelves_[worker].free;
+    if (mine.size() < kShelf) {
+      mine.push_back(std::move(buffer));
+      return;
+    }
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(buffer));
   }
 
  private:
+  static constexpr size_t kShelf = 16;  // buffers, of some 32 KiB each: a part of a core's own cache
+  struct alignas(128) Shelf {
+    std::vector<Buffer> free;
+  };
+  static Buffer pop(std::vector<Buffer>& from) {
+    if (from.empty()) return nullptr;
+    Buffer buffer = std::move(from.back());
+    from.pop_back();
+    return buffer;
+  }
+
   Team& team_;
+  std::vector<Shelf> shelves_;  // for each worker what it gave back
   std::mutex mutex_;
-  std::vector<Buffer> free_;
+  std::vector<Buffer> free_;  // what has no place there
 };
 
 template <class Entry>
@@ -92,10 +108,10 @@ class Layer {
     return {};
   }
   // Says that a claimed range is expanded; the last one gives the chunk's buffer back.
-  void finish(const Range& range, BufferPool<Entry>& pool) {
+  void finish(unsigned worker, const Range& range, BufferPool<Entry>& pool) {
     const uint32_t n = range.end - range.begin;
     if (range.chunk->done.fetch_add(n, std::memory_order_acq_rel) + n == range.chunk->size)
-      pool.put(std::move(range.chunk->items));
+      pool.put(worker, std::move(range.chunk->items));
   }
 
   uint64_t count() const {
@@ -104,10 +120,10 @@ class Layer {
       for (const auto& chunk : list.chunks) n += chunk->size;
     return n;
   }
-  void clear(BufferPool<Entry>& pool) {
+  void clear(unsigned worker, BufferPool<Entry>& pool) {
     for (List& list : lists_) {
       for (auto& chunk : list.chunks)
-        if (chunk->items) pool.put(std::move(chunk->items));
+        if (chunk->items) pool.put(worker, std::move(chunk->items));
       list.chunks.clear();
       list.first.store(0, std::memory_order_relaxed);
     }

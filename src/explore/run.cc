@@ -19,12 +19,20 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
   return std::nullopt;
 }
 
+SearchResult no_memory() {
+  SearchResult result;
+  result.stopped = Stop::kHarness;
+  result.trouble =
+      bad_input("the system does not grant the bound on memory (--memory): choose a smaller one");
+  return result;
+}
+
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const SearchBounds& bounds = team.options().bounds;
-  auto next_show = start + std::chrono::milliseconds(250);
+  auto next_show = start + kShowEach;
   auto pause = std::chrono::microseconds(200);
   while (running.load(std::memory_order_acquire) != 0) {
     std::this_thread::sleep_for(pause);
@@ -41,7 +49,7 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
       progress.memory_bytes = memory();
       progress.elapsed = now - start;
       show(progress);
-      next_show = now + std::chrono::milliseconds(250);
+      next_show = now + kShowEach;
     }
   }
 }

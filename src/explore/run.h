@@ -24,6 +24,9 @@ namespace detail {
 // Why these options cannot be searched, if so: a combination that no strategy offers.
 std::optional<Error> refusal(const SearchOptions& options, bool by_generations);
 
+// The result of a search that could not begin: the system refuses the address space of its bound on memory.
+SearchResult no_memory();
+
 // Waits for the workers, showing progress and watching the clock and the interrupt flag.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show);
@@ -35,10 +38,7 @@ template <template <class, class> class Strategy, class System, class DedupPolic
 SearchResult run_with(const System& system, const SearchOptions& options, const ProgressFn& show) {
   SearchResult result;
   DedupPolicy seen(options);
-  if (!seen.ok()) {
-    result.stopped = Stop::kMemory;
-    return result;
-  }
+  if (!seen.ok()) return no_memory();
   // The frontier may need as much again as it has now; the rest is the visited set's.
   Team team(options, [&] {
     const size_t frontier = 2 * team.frontier_bytes(), bound = options.bounds.memory_bytes;
@@ -73,10 +73,7 @@ SearchResult run_generations(const System& system, const SearchOptions& options,
   SearchResult result;
   Team team(options, [] {});
   Harvest harvest(options, team);
-  if (!harvest.ok()) {
-    result.stopped = Stop::kMemory;
-    return result;
-  }
+  if (!harvest.ok()) return no_memory();
   Generations<System> strategy(system, harvest, team);
   std::atomic<unsigned> running{options.threads};
   std::vector<std::jthread> threads;

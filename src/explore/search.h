@@ -107,9 +107,11 @@ struct Progress {
   uint32_t depth = 0;
   size_t memory_bytes = 0;
   uint32_t findings = 0;
+  bool tracing = false;  // of the search for the traces of what was found
   std::chrono::duration<double> elapsed{};
 };
 using ProgressFn = std::function<void(const Progress&)>;
+inline constexpr std::chrono::milliseconds kShowEach{250};
 
 // Edges of the code of a target that is instrumented.
 struct EdgeCount {

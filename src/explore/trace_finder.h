@@ -20,6 +20,7 @@ class Paths {
  public:
   void add(uint64_t parent, Choice choice) { steps_.push_back({parent, choice}); }
   uint64_t size() const { return steps_.size(); }
+  size_t bytes() const { return steps_.size() * sizeof(Step); }
   // The choices from the initial state (number 0) to `state`, then `last`.
   Trace to(uint64_t state, Choice last) const;
   // A path to `state` itself.
@@ -38,26 +39,43 @@ template <class System>
 class PathSink : public FullSink<System> {
  public:
   using State = typename System::State;
-  PathSink(const System& system, VisitedSet& seen, Paths& paths, std::deque<State>& queue, uint32_t wanted)
-      : system_(system), seen_(seen), paths_(paths), queue_(queue), wanted_(wanted) {}
+  PathSink(const System& system, VisitedSet& seen, size_t memory_bytes, Paths& paths,
+           std::deque<State>& queue, uint32_t wanted)
+      : system_(system),
+        seen_(seen),
+        memory_bytes_(memory_bytes),
+        paths_(paths),
+        queue_(queue),
+        wanted_(wanted) {}
 
   State& next() { return state_; }
   void commit(Choice choice, Outcome outcome) {
+    ++transitions_;
     for (uint32_t hit = outcome.findings & wanted_; hit != 0; hit &= hit - 1) {
       const auto kind = static_cast<uint32_t>(__builtin_ctz(hit));
       found_.push_back({kind, paths_.to(parent_, choice)});
       wanted_ &= ~(uint32_t{1} << kind);
     }
     Seen seen = seen_.insert(system_.fingerprint(state_));
-    while (seen == Seen::kNoRoom && seen_.grow()) seen = seen_.insert(system_.fingerprint(state_));
+    while (seen == Seen::kNoRoom && grow()) seen = seen_.insert(system_.fingerprint(state_));
     if (seen == Seen::kNoRoom) full_ = true;
     if (seen != Seen::kNew) return;
     paths_.add(parent_, choice);
     queue_.push_back(state_);
-    if (seen_.crowded(paths_.size())) seen_.grow();
+    if (seen_.crowded(paths_.size())) grow();
   }
   void set_parent(uint64_t parent) { parent_ = parent; }
-  bool done() const { return wanted_ == 0 || full_; }
+  Progress progress() const {
+    Progress p;
+    p.states = paths_.size();
+    p.transitions = transitions_;
+    p.depth = static_cast<uint32_t>(paths_.to(parent_).size());
+    p.memory_bytes = seen_.bytes() + others();
+    p.findings = wanted_;
+    p.tracing = true;
+    return p;
+  }
+  bool done() const { return wanted_ == 0 || full_ || seen_.bytes() + others() > memory_bytes_; }
   std::vector<FoundTrace> take() {
     std::sort(found_.begin(), found_.end(), [](const FoundTrace& a, const FoundTrace& b) {
       return std::pair(a.trace.size(), a.kind) < std::pair(b.trace.size(), b.kind);
@@ -66,12 +84,18 @@ class PathSink : public FullSink<System> {
   }
 
  private:
+  // What the paths and the states that wait occupy.
+  size_t others() const { return paths_.bytes() + queue_.size() * sizeof(State); }
+  bool grow() { return others() < memory_bytes_ && seen_.grow(memory_bytes_ - others()); }
+
   const System& system_;
   VisitedSet& seen_;
+  size_t memory_bytes_;
   Paths& paths_;
   std::deque<State>& queue_;
   uint32_t wanted_;
   bool full_ = false;
+  uint64_t transitions_ = 0;
   uint64_t parent_ = 0;
   State state_;
   std::vector<FoundTrace> found_;
@@ -79,33 +103,41 @@ class PathSink : public FullSink<System> {
 
 }  // namespace detail
 
+// What a search for traces may use in any case.
+inline constexpr size_t kMemoryForTraces = size_t{64} << 20;
+
 // Shortest traces to the kinds in `wanted`, each the first in breadth-first order; sorted by length, then
-// kind. A kind is missing from the answer only when the memory bound ends the search first.
+// kind. A kind is missing from the answer only when the memory bound (or kMemoryForTraces, if that is more)
+// or options.interrupt ends the search first; the other bounds do not count here.
 template <TransitionSystem System>
-std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options, uint32_t wanted) {
-  VisitedSet seen(options.bounds.memory_bytes);
+std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options, uint32_t wanted,
+                                    const ProgressFn& show = {}) {
+  const size_t memory_bytes = std::max(options.bounds.memory_bytes, kMemoryForTraces);
+  VisitedSet seen(memory_bytes);
   if (!seen.ok() || wanted == 0) return {};
   detail::Paths paths;
   std::deque<typename System::State> queue(1);
   system.initial(queue.front());
   seen.insert(system.fingerprint(queue.front()));
   paths.add(0, Choice{0});
-  detail::PathSink<System> sink(system, seen, paths, queue, wanted);
+  detail::PathSink<System> sink(system, seen, memory_bytes, paths, queue, wanted);
+  const auto start = std::chrono::steady_clock::now();
+  auto next_show = start + kShowEach;
   for (uint64_t number = 0; !queue.empty() && !sink.done(); ++number) {
+    if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed)) break;
     const typename System::State state = std::move(queue.front());
     queue.pop_front();
     sink.set_parent(number);
     system.expand(state, sink);
+    if (!show || number % 256 != 0) continue;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_show) continue;
+    Progress progress = sink.progress();
+    progress.elapsed = now - start;
+    show(progress);
+    next_show = now + kShowEach;
   }
   return sink.take();
-}
-
-// The same for what a search has found: its own traces where it kept paths, else a second search.
-template <TransitionSystem System>
-std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options,
-                                    const SearchResult& result) {
-  if (!result.traces.empty()) return result.traces;
-  return find_traces(system, options, result.findings);
 }
 
 }  // namespace sisyfs

@@ -35,10 +35,12 @@ class Check {
   // The options as this check can follow them, for example with fewer threads.
   virtual SearchOptions fitted(SearchOptions options) const { return options; }
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
-  virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const = 0;
+  virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted,
+                                          const ProgressFn& show = {}) const = 0;
   // The same for what a search found: the traces that it kept, if it did, else a second search.
-  std::vector<FoundTrace> explain(const SearchOptions& options, const SearchResult& result) const {
-    return result.traces.empty() ? explain(options, result.findings) : result.traces;
+  std::vector<FoundTrace> explain(const SearchOptions& options, const SearchResult& result,
+                                  const ProgressFn& show = {}) const {
+    return result.traces.empty() ? explain(options, result.findings, show) : result.traces;
   }
   // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
   virtual Result<Story> tell(const Trace& trace) const = 0;
@@ -100,8 +102,9 @@ class SystemCheck : public Check {
     return run_search(system_, options, show);
   }
   using Check::explain;
-  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted) const override {
-    return find_traces(system_, options, wanted);
+  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted,
+                                  const ProgressFn& show) const override {
+    return find_traces(system_, options, wanted, show);
   }
   Result<Story> tell(const Trace& trace) const override {
     Teller teller(system_);
