@@ -34,18 +34,15 @@ struct Output {
   double peak_mb = 0;
 };
 
-// What the largest run of each side needs, and some more.
-constexpr size_t kPanMemory = size_t{2560} << 20, kOurMemory = size_t{512} << 20,
-                 kQuickMemory = size_t{256} << 20;
-
-// Takes and gives back as much memory. A guest hands its free memory back to the
+// Takes and gives back as much memory as the largest run needs. A guest hands its free memory back to the
 // host, and to have it again may take longer than a whole search does (docs/formats/bench.md); this way both
 // sides find it at hand, and pay the operating system's price and no other. In a process of its own: what a
 // process once had counts as the peak of those that it starts.
-void warm_memory(size_t bytes) {
+void warm_memory(const BenchFlags& flags) {
   const pid_t child = fork();
   if (child > 0) waitpid(child, nullptr, 0);
   if (child != 0) return;
+  const size_t bytes = (flags.quick ? size_t{256} : size_t{1536}) << 20;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) _exit(0);
   madvise(memory, bytes, MADV_HUGEPAGE);
@@ -109,17 +106,7 @@ Status add_round(Measured& m, const Result<Output>& output, const char* who, con
 struct CellSpec {
   std::string target;
   int tasks, blocks;
-  int pan_hash_bits;  // of pan's table: about a slot for each state
 };
-
-// The least number of blocks that gives more than five million states; what takes a tenth of a second
-// measures the machine's noise.
-CellSpec cell_of(const char* target, int tasks, bool quick) {
-  if (quick) return {target, tasks, tasks == 1 ? 5 : 3, 24};
-  if (tasks == 2) return {target, tasks, 4, 24};
-  if (std::string_view(target) == "index") return {target, tasks, 7, 25};
-  return {target, tasks, 6, 24};
-}
 
 struct CellRun {
   Measured pan_fast, pan_processes, one, two, beside, reduced;
@@ -154,10 +141,9 @@ class Workshop {
   Result<Output> pan(const CellSpec& cell, const char* set, bool only_build) const {
     const std::string build = fmt::format("BUILD={}/{}-{}-{}", path_, cell.target, cell.tasks, set);
     const std::string script = SISYFS_BENCH_DIR "/spin/run";
-    return run_program(
-        "env", {"env", build, fmt::format("HASH={}", cell.pan_hash_bits),
-                only_build ? "ONLY=build" : "ONLY=", script, cell.target, "4", std::to_string(cell.blocks),
-                std::to_string(cell.tasks), "flush", "pointed", set});
+    return run_program("env",
+                       {"env", build, only_build ? "ONLY=build" : "ONLY=", script, cell.target, "4",
+                        std::to_string(cell.blocks), std::to_string(cell.tasks), "flush", "pointed", set});
   }
 
  private:
@@ -169,7 +155,7 @@ Status run_round(const BenchFlags& flags, const Workshop& workshop, const CellSp
     fmt::print(stderr, "bench spin: {} with {} task(s), {} blocks: pan ({})\n", cell.target, cell.tasks,
                cell.blocks, set);
     if (const Result<Output> made = workshop.pan(cell, set, true); !made) return made.error();
-    warm_memory(flags.quick ? kQuickMemory : kPanMemory);
+    warm_memory(flags);
     return add_round(m, workshop.pan(cell, set, false), "pan", "memory_mb");
   };
   const auto search = [&](int threads, bool symmetry) {
@@ -180,12 +166,12 @@ Status run_round(const BenchFlags& flags, const Workshop& workshop, const CellSp
          "--threads", std::to_string(threads), "--all", "--progress", "off", "--json", "-"});
   };
   const auto ours = [&](Measured& m, int threads, bool symmetry) {
-    warm_memory(flags.quick ? kQuickMemory : kOurMemory);
+    warm_memory(flags);
     return add_round(m, search(threads, symmetry), "sisyfs", nullptr);
   };
   // Two searches that share nothing but the machine.
   const auto side_by_side = [&](Measured& m) -> Status {
-    warm_memory(flags.quick ? kQuickMemory : kOurMemory);
+    warm_memory(flags);
     Result<Output> other = Output{};
     {
       const std::jthread beside([&] { other = search(1, false); });
@@ -221,7 +207,7 @@ BenchResult bench_spin(const BenchFlags& flags) {
   Json cells = Json::array();
   for (const char* target : {"link", "index"})
     for (int tasks : {1, 2}) {
-      const CellSpec cell = cell_of(target, tasks, flags.quick);
+      const CellSpec cell{target, tasks, tasks == 1 ? (flags.quick ? 5 : 6) : (flags.quick ? 3 : 4)};
       CellRun run;
       for (int round = 0; round < flags.rounds; ++round) {
         if (Status s = run_round(flags, workshop, cell, run); !s) return s.error();

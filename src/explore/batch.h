@@ -97,7 +97,10 @@ class BatchSink {
     batch.asked = asked;
   }
 
+  // First all insertions, then the states that are new: an insertion among several threads is a locked
+  // instruction, which waits for every store before it.
   void probe(Batch& batch) {
+    uint32_t fresh = 0;
     for (uint32_t i = 0; i < batch.asked; ++i) {
       Seen seen = seen_.insert(batch.prints[i], depth_);
       while (seen == Seen::kNoRoom && !team_.stopping()) {
@@ -106,10 +109,12 @@ class BatchSink {
         team_.pause();
         seen = seen_.insert(batch.prints[i], depth_);
       }
-      if (seen != Seen::kNew && (DedupPolicy::kOnce || seen != Seen::kSooner)) continue;
-      tally_.states += DedupPolicy::kOnce || seen == Seen::kNew;
-      keep_(batch.states[batch.which[i]], tally_);
+      if constexpr (!DedupPolicy::kOnce) tally_.states += seen == Seen::kNew;
+      batch.which[fresh] = batch.which[i];
+      fresh += seen == Seen::kNew || (!DedupPolicy::kOnce && seen == Seen::kSooner);
     }
+    if constexpr (DedupPolicy::kOnce) tally_.states += fresh;
+    for (uint32_t i = 0; i < fresh; ++i) keep_(batch.states[batch.which[i]], tally_);
     batch.count = batch.asked = 0;
   }
 

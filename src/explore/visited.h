@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <limits>
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -151,6 +151,14 @@ inline LineScan scan_line(const std::atomic<uint64_t>* line, uint64_t tag) {
   const __m512i words = _mm512_load_si512(line);
   return {_mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(static_cast<int64_t>(tag))),
           _mm512_testn_epi64_mask(words, words)};
+#elif defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
+  const __m256i* const halves = reinterpret_cast<const __m256i*>(line);
+  const __m256i low = _mm256_load_si256(halves), high = _mm256_load_si256(halves + 1);
+  const __m256i wanted = _mm256_set1_epi64x(static_cast<int64_t>(tag)), zero = _mm256_setzero_si256();
+  const auto mask = [](__m256i a, __m256i b) {
+    return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))));
+  };
+  return {mask(low, wanted) | mask(high, wanted) << 4, mask(low, zero) | mask(high, zero) << 4};
 #else
   LineScan scan{0, 0};
   for (uint32_t i = 0; i < 8; ++i) {
