@@ -53,17 +53,20 @@ class BatchSink {
   Tally& tally() { return tally_; }
 
   // Between batches: hands over the counts, and takes part in maintenance. What the others count is looked at
-  // now and then only: it has to come from their caches.
+  // after some new states of one's own only: it has to come from their caches.
   void checkpoint(unsigned worker) {
     team_.report(worker, tally_);
-    if (checkpoints_++ % kLookEach == 0 && seen_.crowded(team_.states())) team_.request_pause();
+    if (tally_.states >= next_look_) {
+      next_look_ = tally_.states + kLookEach;
+      if (seen_.crowded(team_.states())) team_.request_pause();
+    }
     if (team_.pause_wanted()) team_.pause();
   }
 
  private:
   static constexpr uint32_t kBatch = 32;
   static constexpr uint32_t kRecent = 1 << 14;
-  static constexpr uint32_t kLookEach = 16;
+  static constexpr uint32_t kLookEach = 512;
 
   struct Batch {
     uint32_t count = 0;  // states filled in
@@ -124,7 +127,7 @@ class BatchSink {
   Keep keep_;
   Tally tally_;
   uint32_t depth_ = 0;
-  uint32_t checkpoints_ = 0;
+  uint64_t next_look_ = 0;
   std::array<Batch, 2> batches_;
   Batch* filling_ = &batches_[0];
   typename detail::ScratchOf<System>::Type scratch_;

@@ -145,15 +145,18 @@ struct LineScan {
 };
 
 // Reads a whole line without branches. Each word is read as a whole (aligned lanes of a vector load are,
-// on every processor that has them), and in no particular order with the others, as relaxed loads are.
+// on every processor that has them), and in no particular order with the others, as relaxed loads are. And
+// once: were a line compared with the tag as it is and with zero as it is a moment later, a word that another
+// thread stored between would be neither, and its state new to both. So the loads are volatile, which keeps
+// the compiler from making two of one.
 inline LineScan scan_line(const std::atomic<uint64_t>* line, uint64_t tag) {
 #if defined(__AVX512F__) && !defined(__SANITIZE_THREAD__)
-  const __m512i words = _mm512_load_si512(line);
+  const __m512i words = *reinterpret_cast<const volatile __m512i*>(line);
   return {_mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(static_cast<int64_t>(tag))),
           _mm512_testn_epi64_mask(words, words)};
 #elif defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
-  const __m256i* const halves = reinterpret_cast<const __m256i*>(line);
-  const __m256i low = _mm256_load_si256(halves), high = _mm256_load_si256(halves + 1);
+  const auto* const halves = reinterpret_cast<const volatile __m256i*>(line);
+  const __m256i low = halves[0], high = halves[1];
   const __m256i wanted = _mm256_set1_epi64x(static_cast<int64_t>(tag)), zero = _mm256_setzero_si256();
   const auto mask = [](__m256i a, __m256i b) {
     return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))));

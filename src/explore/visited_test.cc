@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,6 +59,32 @@ TEST(VisitedSetTest, EachStateIsNewToExactlyOneThread) {
       });
   }
   EXPECT_EQ(fresh[0] + fresh[1] + fresh[2] + fresh[3], 200000u);
+}
+
+// A line that was read twice, once for the state and once for room, gave a state to both threads when one of
+// them stored it between the other's two reads. It took insertions of the same state at the same moment.
+TEST(VisitedSetTest, AStateThatTwoThreadsInsertAtOnceIsNewToOne) {
+  constexpr uint64_t kStates = 300000;
+  VisitedSet set(size_t{1} << 26);
+  struct alignas(128) Place {
+    std::atomic<uint64_t> at{0};
+    uint64_t fresh = 0;
+  };
+  std::array<Place, 2> places;
+  {
+    std::vector<std::jthread> threads;
+    for (size_t t = 0; t < places.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (uint64_t n = 0; n < kStates; ++n) {
+          places[t].at.store(n + 1);
+          for (int looks = 0; places[1 - t].at.load() <= n;)
+            if (++looks % 1024 == 0) std::this_thread::yield();
+          places[t].fresh += set.insert(number(n)) == Seen::kNew;
+        }
+      });
+  }
+  EXPECT_EQ(places[0].fresh + places[1].fresh, kStates);
+  EXPECT_EQ(set.count(), kStates);
 }
 
 TEST(VisitedSetTest, DigestDependsOnTheStatesAndNotOnTheirOrderOrTheTable) {
