@@ -189,7 +189,7 @@ TEST_P(PlantedTest, IsFoundByItsKindAndNoOther) {
 TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
   const auto check = make_disk_check(setup_for(GetParam().bug, GetParam().buffered));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(GetParam().found));
+  const auto found = (*check)->explain({}, bit(GetParam().found)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
 TEST(AdapterTest, LostDurabilityIsCalledSo) {
   const auto check = make_disk_check(setup_for(Bug::kFlush));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -206,7 +206,7 @@ DiskSetup setup_for(const Loss& loss, const Habits& habits) {
 TEST_P(LossTest, IsFoundAndToldByName) {
   const auto check = make_disk_check(setup_for(GetParam(), GetParam().habits));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -71,7 +71,7 @@ TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
   setup.failures = 1;
   const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kHiddenError));
+  const auto found = (*check)->explain({}, bit(FindingKind::kHiddenError)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -124,7 +124,7 @@ TEST(StrayAccessTest, OfAWalkIsToldEachTime) {
 std::string told(DiskSetup setup, uint32_t kind) {
   const auto check = make_disk_check(std::move(setup));
   EXPECT_TRUE(check);
-  const auto found = (*check)->explain({}, kind);
+  const auto found = (*check)->explain({}, kind).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story && !story->steps.back().observed.empty());

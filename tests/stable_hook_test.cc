@@ -75,7 +75,7 @@ TEST(StableHookTest, WithoutTheWordNothingIsWrong) {
 Story story_of(const Habits& habits) {
   const auto check = make_disk_check(setup_for(habits));
   EXPECT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed));
+  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story);

@@ -1,6 +1,7 @@
 // sisyfs check: search a target and tell what was found.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>

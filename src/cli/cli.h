@@ -1,7 +1,6 @@
 // What the subcommands share: exit codes, the terminal, quantities, the registry of targets.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -11,6 +10,11 @@
 #include "explore/search.h"
 #include "judge/registry.h"
 #include "report/text.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace sisyfs::cli {
 

@@ -1,6 +1,7 @@
 // sisyfs demo: the main job on a small target, from a mistake to its fix.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 
@@ -19,7 +20,7 @@ void headline(const std::string& text) {
 }
 
 // A mistake, and the same target without it.
-struct Exhibit {
+struct Scene {
   const char* target;
   std::vector<std::string> wrong, right;
   std::optional<FindingKind> only;  // what to look for; any finding otherwise
@@ -27,29 +28,32 @@ struct Exhibit {
   const char* fix;
 };
 
-std::string command(const Exhibit& exhibit, const std::vector<std::string>& settings) {
-  std::string text = fmt::format("sisyfs check {}", exhibit.target);
+std::string command(const Scene& scene, const std::vector<std::string>& settings) {
+  std::string text = fmt::format("sisyfs check {}", scene.target);
   for (const std::string& setting : settings) text += " --set " + setting;
   return text;
 }
 
 // Finds the mistake, replays it in a fresh process, and searches the right target: to the depth of the
 // finding, where its states have no end, else to their end. 0 or an exit code.
-int show(const Exhibit& exhibit, bool to_the_end) {
+int show(const Scene& scene, bool to_the_end) {
   Result<SearchOptions> options = SearchFlags{}.options();
   if (!options) return fail(options.error());
   options->stop = StopRule::kFirst;
-  if (exhibit.only) options->watched = bit(*exhibit.only);
-  headline(fmt::format("{}: {}{}{}", exhibit.mistake, command(exhibit, exhibit.wrong),
-                       exhibit.only ? " --only " : "", exhibit.only ? info(*exhibit.only).name : ""));
-  const Result<NamedCheck> wrong = registry().make(exhibit.target, exhibit.wrong);
+  if (scene.only) options->watched = bit(*scene.only);
+  headline(fmt::format("{}: {}{}{}", scene.mistake, command(scene, scene.wrong), scene.only ? " --only " : "",
+                       scene.only ? info(*scene.only).name : ""));
+  const Result<NamedCheck> wrong = registry().make(scene.target, scene.wrong);
   if (!wrong) return fail(wrong.error());
   const SearchResult found = wrong->check->search(*options, progress_printer("auto"));
   clear_progress();
-  const Result<std::vector<Finding>> findings = explain(*wrong, *options, found);
-  if (!findings) return fail(findings.error());
-  if (findings->empty()) return fail(system_error("the demo did not find what it should"));
-  const Finding& finding = findings->front();
+  const Result<Explanation> explained = explain(*wrong, *options, found);
+  if (!explained) return fail(explained.error());
+  if (explained->findings.empty()) {
+    if (interrupted().load()) return kInconclusive;
+    return fail(system_error("the demo did not find what it should"));
+  }
+  const Finding& finding = explained->findings.front();
   fmt::print("{}\n", tell(finding, text_style()));
   fmt::print("{}", closing_statement(wrong->setup, *options, found, wrong->check->marks(), text_style()));
 
@@ -59,14 +63,14 @@ int show(const Exhibit& exhibit, bool to_the_end) {
   if (!replayed) return fail(replayed.error());
   if (*replayed != kFound) return fail(system_error("the finding did not happen again"));
 
-  std::string fixed_command = command(exhibit, exhibit.right);
+  std::string fixed_command = command(scene, scene.right);
   options->watched = ~uint32_t{0};
   if (!to_the_end) {
     options->bounds.depth = static_cast<uint32_t>(finding.trace.size());
     fixed_command += fmt::format(" --depth {}", options->bounds.depth);
   }
-  headline(fmt::format("{}: {}", exhibit.fix, fixed_command));
-  const Result<NamedCheck> fixed = registry().make(exhibit.target, exhibit.right);
+  headline(fmt::format("{}: {}", scene.fix, fixed_command));
+  const Result<NamedCheck> fixed = registry().make(scene.target, scene.right);
   if (!fixed) return fail(fixed.error());
   const SearchResult clean = fixed->check->search(*options, progress_printer("auto"));
   clear_progress();
@@ -75,18 +79,18 @@ int show(const Exhibit& exhibit, bool to_the_end) {
 }
 
 int run_demo() {
-  const Exhibit link{"link",
-                     {"order=naive", "cache=off"},
-                     {"cache=off"},
-                     FindingKind::kDoublePointer,
-                     "1. A small model that writes the pointer before what it points to",
-                     "The fix, what is pointed to before the pointer, with a power cut at every step"};
-  const Exhibit f2fs{"f2fs",
-                     {"reuse=lifo"},
-                     {},
-                     std::nullopt,
-                     "2. A whole log-structured file system that uses freed segments again at once",
-                     "The fix, freed segments wait for the next checkpoint, to the same depth"};
+  const Scene link{"link",
+                   {"order=naive", "cache=off"},
+                   {"cache=off"},
+                   FindingKind::kDoublePointer,
+                   "1. A small model that writes the pointer before what it points to",
+                   "The fix, what is pointed to before the pointer, with a power cut at every step"};
+  const Scene f2fs{"f2fs",
+                   {"reuse=lifo"},
+                   {},
+                   std::nullopt,
+                   "2. A whole log-structured file system that uses freed segments again at once",
+                   "The fix, freed segments wait for the next checkpoint, to the same depth"};
   if (const int code = show(link, true); code != kClean) return code;
   if (const int code = show(f2fs, false); code != kClean) return code;
   fmt::print(

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <pebble_target.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string_view>

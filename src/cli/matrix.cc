@@ -2,6 +2,7 @@
 // before them).
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -109,15 +110,18 @@ int run_matrix(const MatrixFlags& flags) {
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0) clean_cells = merge(clean_cells, r.verdict);
-        const Result<std::vector<Finding>> findings = explain(cell.named, *options, r, flags.search.progress);
-        if (!findings) return fail(findings.error());
-        for (const Finding& finding : *findings) {
+        const Result<Explanation> explained = explain(cell.named, *options, r, flags.search.progress);
+        if (!explained) return fail(explained.error());
+        for (const Finding& finding : explained->findings) {
           const std::string token = make_token({finding.kind, finding.setup, finding.trace});
           tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", info(finding.kind).name, token));
           cells.back()["tokens"][std::string(info(finding.kind).name)] = token;
         }
-        if (const std::string no_trace = untraced_text(r, *findings); !no_trace.empty())
-          tokens.push_back("no trace of " + no_trace);
+        if (!explained->why.empty()) {
+          tokens.push_back(
+              fmt::format("{}, {}, {} task(s): no trace of {}", model, variant.name, tasks, explained->why));
+          cells.back()["untraced"] = explained->untraced;
+        }
         if (interrupted().load()) clean_cells = Verdict::kUnknown;
       }
   if (table) {

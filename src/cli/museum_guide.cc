@@ -90,14 +90,14 @@ Status MuseumGuide::find(const Exhibit& exhibit, Shown& shown) const {
                                 codes_text(exhibit.finds), exhibit.at));
     return {};
   }
-  const Result<std::vector<Finding>> findings = explain(*named, options, *result);
+  const Result<Explanation> explained = explain(*named, options, *result);
   if (interrupted().load()) {
     stop(shown, *result, "the search");
     return {};
   }
-  if (!findings) return findings.error();
-  if (findings->empty()) return system_error("no trace of " + untraced_text(*result, *findings));
-  const Finding& first = findings->front();
+  if (!explained) return explained.error();
+  if (explained->findings.empty()) return system_error("no trace of " + explained->why);
+  const Finding& first = explained->findings.front();
   shown.token = make_token({first.kind, first.setup, first.trace});
   const Result<int> code = replay_(shown.token);
   if (!code) return code.error();

@@ -42,22 +42,25 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     clear_progress();
     if (result.stopped == Stop::kHarness)
       return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
-    const Result<std::vector<Finding>> findings = explain(*named, options, result, progress);
-    if (!findings) return fail(findings.error());
+    const Result<Explanation> explained = explain(*named, options, result, progress);
+    if (!explained) return fail(explained.error());
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
     if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
-    for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
+    for (const Finding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named->setup, options, result, named->check->marks(), text_style()));
-    if (const std::string no_trace = untraced_text(result, *findings); !no_trace.empty())
-      fmt::print("  no trace  {}\n", no_trace);
+    if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
     fmt::print("\n");
     found |= result.findings;
     verdict = merge(verdict, result.verdict);
     // What was found is not looked for in sterner ones.
     options.watched &= ~found;
     const bool enough = found != 0 && options.stop != StopRule::kNever;
-    if (enough || interrupted().load() || (options.watched & named->check->possible()) == 0) break;
+    if (enough || (options.watched & named->check->possible()) == 0) break;
+    if (interrupted().load() && i + 1 < perspectives.size()) {  // perhaps after the search was over
+      verdict = merge(verdict, Verdict::kUnknown);
+      break;
+    }
   }
   if (found != 0) return kFound;
   return verdict == Verdict::kPass ? kClean : kInconclusive;

@@ -1,6 +1,7 @@
 // sisyfs replay: execute a finding's trace again and say whether it still happens.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
 // sisyfs resume: go on with a search that was saved.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 

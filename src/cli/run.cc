@@ -14,14 +14,10 @@
 
 namespace sisyfs::cli {
 
-Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     const SearchResult& result, const std::string& progress) {
-  std::vector<Finding> told;
-  const TracesInterrupt heeded;
-  SearchOptions patient = options;
-  patient.interrupt = &traces_interrupted();
-  std::vector<FoundTrace> traces = named.check->explain(patient, result, progress_printer(progress));
-  clear_progress();
+namespace {
+
+Result<std::vector<Finding>> told(const NamedCheck& named, std::vector<FoundTrace> traces) {
+  std::vector<Finding> findings;
   for (FoundTrace& found : traces) {
     Result<Story> story = named.check->tell(found.trace);
     if (!story)
@@ -32,28 +28,57 @@ Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOption
                       "deterministic: {}",
                       info(static_cast<FindingKind>(found.kind)).name,
                       make_token({static_cast<FindingKind>(found.kind), named.setup, found.trace})));
-    told.push_back(
+    findings.push_back(
         {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
   }
-  return told;
+  return findings;
 }
 
-std::vector<std::string> untraced(const SearchResult& result, const std::vector<Finding>& findings) {
+// Why traces are missing; an error where they cannot be if the target is deterministic.
+Result<std::string> why_untraced(const FoundTraces& found, const SearchOptions& options,
+                                 const std::string& names) {
+  switch (found.stopped) {
+    case Stop::kInterrupted:
+      return names + ": the search for the way there was interrupted";
+    case Stop::kMemory:
+      return names + ": the memory bound is too small to find the way there; give --memory more";
+    case Stop::kNo:
+      if (options.dedup == Dedup::kShape)
+        return names + ": the search for the way there took other states for those of one shape";
+      return system_error(names +
+                          " was found, and not again in a second search: the target is not deterministic");
+    default:
+      return found.trouble.value_or(system_error(names + ": the search for the way there failed"));
+  }
+}
+
+}  // namespace
+
+Result<Explanation> explain(const NamedCheck& named, const SearchOptions& options, const SearchResult& result,
+                            const std::string& progress) {
+  FoundTraces found;
+  {
+    const TracesInterrupt heeded;
+    SearchOptions patient = options;
+    patient.interrupt = &traces_interrupted();
+    found = named.check->explain(patient, result, progress_printer(progress));
+  }
+  clear_progress();
+  Explanation explanation;
   uint32_t missing = result.findings;
-  for (const Finding& finding : findings) missing &= ~bit(finding.kind);
-  std::vector<std::string> names;
+  for (const FoundTrace& trace : found.traces) missing &= ~(uint32_t{1} << trace.kind);
   for (; missing != 0; missing &= missing - 1)
-    names.emplace_back(info(static_cast<FindingKind>(std::countr_zero(missing))).name);
-  return names;
-}
-
-std::string untraced_text(const SearchResult& result, const std::vector<Finding>& findings) {
-  const std::vector<std::string> names = untraced(result, findings);
-  if (names.empty()) return {};
-  return fmt::format("{}: {}", fmt::join(names, ", "),
-                     traces_interrupted().load()
-                         ? "the search for the way there was interrupted"
-                         : "the memory bound is too small to find the way there; give --memory more");
+    explanation.untraced.emplace_back(info(static_cast<FindingKind>(std::countr_zero(missing))).name);
+  if (!explanation.untraced.empty()) {
+    Result<std::string> why =
+        why_untraced(found, options, fmt::format("{}", fmt::join(explanation.untraced, ", ")));
+    if (!why) return why.error();
+    explanation.why = *std::move(why);
+  }
+  Result<std::vector<Finding>> findings = told(named, std::move(found.traces));
+  if (!findings) return findings.error();
+  explanation.findings = *std::move(findings);
+  return explanation;
 }
 
 namespace {
@@ -87,21 +112,20 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   clear_progress();
   if (result.stopped == Stop::kHarness)
     return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
-  const Result<std::vector<Finding>> findings = explain(named, options, result, output.progress);
-  if (!findings) return fail(findings.error());
+  const Result<Explanation> explained = explain(named, options, result, output.progress);
+  if (!explained) return fail(explained.error());
   const bool text = output.json != "-";
-  const std::string no_trace = untraced_text(result, *findings);
   const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
-    for (const Finding& finding : *findings) fmt::print("{}\n", tell(finding, text_style()));
+    for (const Finding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
-    if (!no_trace.empty()) fmt::print("  no trace  {}\n", no_trace);
+    if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
     if (!device.empty()) fmt::print("  device    {}\n", device);
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
   }
   if (!output.json.empty()) {
-    auto json = to_json(named.setup, options, result, named.check->marks(), *findings);
-    json["untraced"] = untraced(result, *findings);
+    auto json = to_json(named.setup, options, result, named.check->marks(), explained->findings);
+    json["untraced"] = explained->untraced;
     if (!device.empty()) json["device"] = device;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
@@ -109,6 +133,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   if (result.trouble)
     fmt::print(stderr, "sisyfs: {}; the search went on, and what was saved before is still there\n",
                result.trouble->message);
+  if (!text && !explained->why.empty()) fmt::print(stderr, "sisyfs: no trace of {}\n", explained->why);
   if (can_go_on(options, result))
     fmt::print(text ? stdout : stderr, "to go on: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
   return exit_code(result);

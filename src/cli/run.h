@@ -12,14 +12,16 @@
 
 namespace sisyfs::cli {
 
-// The shortest trace of each kind, told; kinds for which none could be made are missing. A system error where
-// a replay differs from the search.
-Result<std::vector<Finding>> explain(const NamedCheck& named, const SearchOptions& options,
-                                     const SearchResult& result, const std::string& progress = "off");
+// What a search found, told.
+struct Explanation {
+  std::vector<Finding> findings;      // with the shortest trace of each kind
+  std::vector<std::string> untraced;  // the kinds for which none could be made, by name
+  std::string why;                    // that is so, as a sentence that begins with these names; or nothing
+};
 
-// Which kinds are missing, as names; and why that is, as a sentence. Empty where none is.
-std::vector<std::string> untraced(const SearchResult& result, const std::vector<Finding>& findings);
-std::string untraced_text(const SearchResult& result, const std::vector<Finding>& findings);
+// A system error where a replay, or the search for the traces, differs from the search.
+Result<Explanation> explain(const NamedCheck& named, const SearchOptions& options, const SearchResult& result,
+                            const std::string& progress = "off");
 
 struct RunOutput {
   std::string progress;  // as --progress says it

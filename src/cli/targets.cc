@@ -1,6 +1,7 @@
 // sisyfs targets: what can be checked, with its options; and what can be found.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 

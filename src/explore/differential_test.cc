@@ -181,7 +181,7 @@ TEST(DifferentialTest, BreadthFirstAnswersAsAPlainQueue) {
       const SearchResult wanted = walk_plainly(c.graph, c.options);
       const SearchResult kept = run_search(Wanderer{c.graph}, c.options, {});
       expect_all(kept, wanted);
-      expect_traces(find_traces(Wanderer{c.graph}, c.options, kept.findings), wanted.traces);
+      expect_traces(find_traces(Wanderer{c.graph}, c.options, kept.findings).traces, wanted.traces);
       const SearchResult followed = run_search(Follower{c.graph}, c.options, {});
       expect_all(followed, wanted);
       expect_traces(followed.traces, wanted.traces);
@@ -199,7 +199,7 @@ TEST(DifferentialTest, DepthFirstCoversWhatAPlainQueueDoes) {
     const SearchResult got = run_search(Wanderer{c.graph}, c.options, {});
     expect_covered(got, wanted);
     EXPECT_EQ(got.visited, visited);
-    expect_traces(find_traces(Wanderer{c.graph}, c.options, got.findings), wanted.traces);
+    expect_traces(find_traces(Wanderer{c.graph}, c.options, got.findings).traces, wanted.traces);
     if (c.options.bounds.depth != SearchBounds::kNoDepth) {
       EXPECT_EQ(got.least_depth, wanted.least_depth);
     }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "explore/run.h"
+#include "explore/toy_systems.h"
 
 namespace sisyfs {
 namespace {
@@ -230,7 +231,7 @@ TEST(SearchTest, WithoutDedupPathsAreCounted) {
 
 TEST(TraceFinderTest, GivesTheShortestTraceWhateverTheSearchWas) {
   const Grid grid{.side = 20};
-  const auto found = find_traces(grid, SearchOptions{}, 1);
+  const auto found = find_traces(grid, SearchOptions{}, 1).traces;
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].trace.size(), 21u);
   uint32_t right = 0;
@@ -242,19 +243,55 @@ TEST(TraceFinderTest, GivesTheShortestTraceWhateverTheSearchWas) {
 TEST(TraceFinderTest, CountsPathsInItsMemory) {
   const Grid grid{.side = 2500};
   SearchOptions o;
-  o.bounds.memory_bytes = kMemoryForTraces;
-  EXPECT_TRUE(find_traces(grid, o, 1).empty());
-  o.bounds.memory_bytes = 4 * kMemoryForTraces;
-  EXPECT_EQ(find_traces(grid, o, 1).size(), 1u);
+  o.bounds.memory_bytes = size_t{64} << 20;
+  const FoundTraces none = find_traces(grid, o, 1);
+  EXPECT_TRUE(none.traces.empty());
+  EXPECT_EQ(none.stopped, Stop::kMemory);
+  o.bounds.memory_bytes = size_t{256} << 20;
+  EXPECT_EQ(find_traces(grid, o, 1).traces.size(), 1u);
+  o.bounds.memory_bytes = size_t{1} << 60;
+  EXPECT_EQ(find_traces(grid, o, 1).traces.size(), 1u) << "what the system does not grant is not asked for";
   o.bounds.memory_bytes = 1;
-  EXPECT_EQ(find_traces(Grid{.side = 20}, o, 1).size(), 1u) << "a little memory is always there";
+  EXPECT_EQ(find_traces(Grid{.side = 20}, o, 1).traces.size(), 1u) << "a little memory is always there";
 }
 
 TEST(TraceFinderTest, HeedsTheInterrupt) {
   const std::atomic<bool> interrupt{true};
   SearchOptions o;
   o.interrupt = &interrupt;
-  EXPECT_TRUE(find_traces(Grid{.side = 20}, o, 1).empty());
+  const FoundTraces none = find_traces(Grid{.side = 20}, o, 1);
+  EXPECT_TRUE(none.traces.empty());
+  EXPECT_EQ(none.stopped, Stop::kInterrupted);
+}
+
+TEST(TraceFinderTest, SaysOfAKindThatIsNowhereThatNothingStoppedIt) {
+  const FoundTraces found = find_traces(Grid{.side = 20}, SearchOptions{}, 1 | 1 << 9);
+  EXPECT_EQ(found.traces.size(), 1u);
+  EXPECT_EQ(found.stopped, Stop::kNo);
+}
+
+TEST(TraceFinderTest, GenerationsEndAtTheMemoryBoundToo) {
+  SearchOptions o;
+  o.bounds.memory_bytes = size_t{64} << 20;
+  const FoundTraces found = find_traces(Blurred{.classes = uint64_t{1} << 62}, o, 1 | 1 << 9);
+  EXPECT_EQ(found.traces.size(), 1u) << "what was met before then is not lost";
+  EXPECT_EQ(found.stopped, Stop::kMemory);
+}
+
+// Systems that follow choices have their traces from generations, others from paths; they are the same.
+TEST(TraceFinderTest, GenerationsGiveTheTracesThatPathsGive) {
+  SearchOptions o;
+  const FoundTraces paths = detail::traces_by_paths(Blurred{}, o, 1 | 1 << 5, {});
+  ASSERT_EQ(paths.traces.size(), 2u);
+  for (o.threads = 1; o.threads <= 3; ++o.threads) {
+    const FoundTraces found = find_traces(Blurred{}, o, 1 | 1 << 5);
+    EXPECT_EQ(found.stopped, Stop::kNo);
+    ASSERT_EQ(found.traces.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(found.traces[i].kind, paths.traces[i].kind);
+      EXPECT_EQ(found.traces[i].trace, paths.traces[i].trace);
+    }
+  }
 }
 
 }  // namespace

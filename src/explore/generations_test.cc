@@ -68,7 +68,7 @@ TEST(GenerationsTest, AnswersAsTheSearchThatKeepsStates) {
     EXPECT_EQ(r.traces.size(), static_cast<size_t>(depth == SearchBounds::kNoDepth));
     EXPECT_TRUE(kept.traces.empty());
     if (!r.traces.empty()) {
-      EXPECT_EQ(r.traces[0].trace, find_traces(Grid{}, {}, kept.findings)[0].trace);
+      EXPECT_EQ(r.traces[0].trace, find_traces(Grid{}, {}, kept.findings).traces[0].trace);
     }
     r.traces.clear();
     expect_same(kept, r);

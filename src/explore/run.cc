@@ -27,6 +27,13 @@ SearchResult no_memory() {
   return result;
 }
 
+size_t memory_for_traces(size_t bound) {
+  constexpr size_t kLeast = size_t{64} << 20;
+  size_t bytes = std::max(bound, kLeast);
+  while (bytes > kLeast && Reservation(bytes).data() == nullptr) bytes /= 2;
+  return std::max(bytes, kLeast);
+}
+
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show) {
   using Clock = std::chrono::steady_clock;

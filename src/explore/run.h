@@ -1,12 +1,12 @@
 // run_search: one search from start to verdict; and find_traces: how the findings came about.
 //
 //   SearchResult result = run_search(system, options, show);
-//   for (const FoundTrace& found : find_traces(system, options, result.findings)) ...
+//   for (const FoundTrace& found : find_traces(system, options, result.findings).traces) ...
 //
 // The search itself remembers no paths, which keeps it at about ten bytes a state. When something was
-// found, find_traces() searches once more, breadth-first and on one thread, only as far as the deepest
-// of the shallowest findings, with a parent and a choice kept for each state. So every trace is a
-// shortest one, and the same one whatever the order and the number of threads of the search before.
+// found, find_traces() searches once more, breadth-first and only as far as the deepest of the shallowest
+// findings, with a parent and a choice kept for each state. So every trace is a shortest one, and the same
+// one whatever the order and the number of threads of the search before.
 #pragma once
 
 #include <thread>
@@ -97,7 +97,47 @@ constexpr bool by_generations(const SearchOptions& options) {
          options.dedup != Dedup::kBitstate;
 }
 
+// The search by generations keeps the way to each node anyway, and no states.
+template <FollowableSystem System>
+FoundTraces traces_by_generations(const System& system, SearchOptions options, uint32_t wanted,
+                                  const ProgressFn& show) {
+  options.order = SearchOrder::kBreadthFirst;
+  options.dedup = Dedup::kExact;
+  options.stop = StopRule::kEach;
+  options.watched = wanted;
+  options.digest_visited = false;
+  options.checkpoint.reset();
+  options.resume = nullptr;
+  ProgressFn show_tracing;
+  if (show)
+    show_tracing = [&](Progress p) {
+      p.findings = wanted & ~p.findings;
+      p.tracing = true;
+      show(p);
+    };
+  SearchResult result = run_generations(system, options, show_tracing);
+  return {std::move(result.traces), result.stopped == Stop::kFinding ? Stop::kNo : result.stopped,
+          std::move(result.trouble)};
+}
+
+// What a search for traces may use: what the search before it could, or a little more if that was very
+// little, or what the system grants.
+size_t memory_for_traces(size_t bound);
+
 }  // namespace detail
+
+// Shortest traces to the kinds in `wanted`, each the first in breadth-first order. Of the bounds only that on
+// memory counts (64 MiB are always allowed), and options.interrupt.
+template <TransitionSystem System>
+FoundTraces find_traces(const System& system, SearchOptions options, uint32_t wanted,
+                        const ProgressFn& show = {}) {
+  if (wanted == 0) return {};
+  options.bounds = {.memory_bytes = detail::memory_for_traces(options.bounds.memory_bytes)};
+  if constexpr (FollowableSystem<System>)
+    return detail::traces_by_generations(system, options, wanted, show);
+  else
+    return detail::traces_by_paths(system, options, wanted, show);
+}
 
 // Searches `system`. Breadth-first a system that can follow choices is searched by generations, others
 // with their states in the frontier; the best-first orders are always searched by generations. `show` may be

@@ -101,6 +101,15 @@ struct FoundTrace {
   Trace trace;
 };
 
+// What a search for traces came to.
+struct FoundTraces {
+  std::vector<FoundTrace> traces;  // sorted by length, then kind
+  // Why a kind that was looked for is missing: kMemory, kInterrupted, kHarness with what went wrong; or kNo,
+  // and it is nowhere.
+  Stop stopped = Stop::kNo;
+  std::optional<Error> trouble;
+};
+
 struct Progress {
   uint64_t states = 0;
   uint64_t transitions = 0;

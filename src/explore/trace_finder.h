@@ -1,7 +1,8 @@
-// find_traces: for each kind of finding, the first shortest way to it.
+// traces_by_paths: for each kind of finding, the first shortest way to it; for systems with small states.
 //
 // A breadth-first search on one thread that keeps, for each state in the order of discovery, the number
-// of its parent and the choice that led to it. It ends when every wanted kind has been met.
+// of its parent and the choice that led to it. It ends when every wanted kind has been met. (Systems that can
+// follow a choice are searched by generations, which keep these in any case: find_traces in run.h.)
 #pragma once
 
 #include <algorithm>
@@ -75,7 +76,8 @@ class PathSink : public FullSink<System> {
     p.tracing = true;
     return p;
   }
-  bool done() const { return wanted_ == 0 || full_ || seen_.bytes() + others() > memory_bytes_; }
+  bool complete() const { return wanted_ == 0; }
+  bool full() const { return full_ || seen_.bytes() + others() > memory_bytes_; }
   std::vector<FoundTrace> take() {
     std::sort(found_.begin(), found_.end(), [](const FoundTrace& a, const FoundTrace& b) {
       return std::pair(a.trace.size(), a.kind) < std::pair(b.trace.size(), b.kind);
@@ -86,7 +88,8 @@ class PathSink : public FullSink<System> {
  private:
   // What the paths and the states that wait occupy.
   size_t others() const { return paths_.bytes() + queue_.size() * sizeof(State); }
-  bool grow() { return others() < memory_bytes_ && seen_.grow(memory_bytes_ - others()); }
+  // These may need as much again as they have now; the rest is the visited set's.
+  bool grow() { return seen_.grow(memory_bytes_ - std::min(memory_bytes_, 2 * others())); }
 
   const System& system_;
   VisitedSet& seen_;
@@ -101,35 +104,33 @@ class PathSink : public FullSink<System> {
   std::vector<FoundTrace> found_;
 };
 
-}  // namespace detail
-
-// What a search for traces may use in any case.
-inline constexpr size_t kMemoryForTraces = size_t{64} << 20;
-
-// Shortest traces to the kinds in `wanted`, each the first in breadth-first order; sorted by length, then
-// kind. A kind is missing from the answer only when the memory bound (or kMemoryForTraces, if that is more)
-// or options.interrupt ends the search first; the other bounds do not count here.
+// Shortest traces to the kinds in `wanted`, each the first in breadth-first order. Of the bounds only that on
+// memory counts, and options.interrupt.
 template <TransitionSystem System>
-std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& options, uint32_t wanted,
-                                    const ProgressFn& show = {}) {
-  const size_t memory_bytes = std::max(options.bounds.memory_bytes, kMemoryForTraces);
-  VisitedSet seen(memory_bytes);
-  if (!seen.ok() || wanted == 0) return {};
-  detail::Paths paths;
+FoundTraces traces_by_paths(const System& system, const SearchOptions& options, uint32_t wanted,
+                            const ProgressFn& show) {
+  VisitedSet seen(options.bounds.memory_bytes, false, true);
+  if (!seen.ok()) return {{}, Stop::kMemory, {}};
+  Paths paths;
   std::deque<typename System::State> queue(1);
   system.initial(queue.front());
   seen.insert(system.fingerprint(queue.front()));
   paths.add(0, Choice{0});
-  detail::PathSink<System> sink(system, seen, memory_bytes, paths, queue, wanted);
+  PathSink<System> sink(system, seen, options.bounds.memory_bytes, paths, queue, wanted);
   const auto start = std::chrono::steady_clock::now();
   auto next_show = start + kShowEach;
-  for (uint64_t number = 0; !queue.empty() && !sink.done(); ++number) {
-    if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed)) break;
+  Stop stopped = Stop::kNo;
+  for (uint64_t number = 0; !queue.empty() && !sink.complete(); ++number) {
+    if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed))
+      stopped = Stop::kInterrupted;
+    else if (sink.full())
+      stopped = Stop::kMemory;
+    if (stopped != Stop::kNo) break;
     const typename System::State state = std::move(queue.front());
     queue.pop_front();
     sink.set_parent(number);
     system.expand(state, sink);
-    if (!show || number % 256 != 0) continue;
+    if (!show || number % 16 != 0) continue;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_show) continue;
     Progress progress = sink.progress();
@@ -137,7 +138,9 @@ std::vector<FoundTrace> find_traces(const System& system, const SearchOptions& o
     show(progress);
     next_show = now + kShowEach;
   }
-  return sink.take();
+  return {sink.take(), stopped, {}};
 }
+
+}  // namespace detail
 
 }  // namespace sisyfs

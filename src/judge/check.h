@@ -5,7 +5,7 @@
 // immutable and may be used again and again.
 //
 //   SearchResult result = check.search(options, show);
-//   for (const FoundTrace& found : check.explain(options, result.findings)) {
+//   for (const FoundTrace& found : check.explain(options, result.findings).traces) {
 //     Result<Story> story = check.tell(found.trace);
 //   }
 #pragma once
@@ -35,12 +35,13 @@ class Check {
   // The options as this check can follow them, for example with fewer threads.
   virtual SearchOptions fitted(SearchOptions options) const { return options; }
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
-  virtual std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted,
-                                          const ProgressFn& show = {}) const = 0;
+  virtual FoundTraces explain(const SearchOptions& options, uint32_t wanted,
+                              const ProgressFn& show = {}) const = 0;
   // The same for what a search found: the traces that it kept, if it did, else a second search.
-  std::vector<FoundTrace> explain(const SearchOptions& options, const SearchResult& result,
-                                  const ProgressFn& show = {}) const {
-    return result.traces.empty() ? explain(options, result.findings, show) : result.traces;
+  FoundTraces explain(const SearchOptions& options, const SearchResult& result,
+                      const ProgressFn& show = {}) const {
+    if (result.traces.empty()) return explain(options, result.findings, show);
+    return {result.traces, Stop::kNo, {}};
   }
   // Executes a trace from the initial state. Bad input where it asks for a choice that is not there.
   virtual Result<Story> tell(const Trace& trace) const = 0;
@@ -102,8 +103,7 @@ class SystemCheck : public Check {
     return run_search(system_, options, show);
   }
   using Check::explain;
-  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted,
-                                  const ProgressFn& show) const override {
+  FoundTraces explain(const SearchOptions& options, uint32_t wanted, const ProgressFn& show) const override {
     return find_traces(system_, options, wanted, show);
   }
   Result<Story> tell(const Trace& trace) const override {

@@ -126,8 +126,7 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   std::string device() const override { return about_.device; }
   std::string snapshots() const override { return about_.snapshots; }
   using Check::explain;
-  std::vector<FoundTrace> explain(const SearchOptions& options, uint32_t wanted,
-                                  const ProgressFn& show) const override {
+  FoundTraces explain(const SearchOptions& options, uint32_t wanted, const ProgressFn& show) const override {
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted, show)
                              : SystemCheck::explain(options, wanted, show);
   }

@@ -112,7 +112,7 @@ TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   SearchOptions options;
   options.stop = StopRule::kFirst;
   options.watched = bit(FindingKind::kFlashMisuse);
-  const std::vector<FoundTrace> traces = check->explain(options, check->search(options, {}));
+  const std::vector<FoundTrace> traces = check->explain(options, check->search(options, {})).traces;
   ASSERT_EQ(traces.size(), 1u);
   const Result<Story> story = check->tell(traces[0].trace);
   ASSERT_TRUE(story);
@@ -156,7 +156,7 @@ TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
     first.stop = StopRule::kFirst;
     const SearchResult result = (*check)->search(first, {});
     EXPECT_EQ(result.findings, bit(FindingKind::kFlashMisuse));
-    const Result<Story> story = (*check)->tell((*check)->explain(first, result).at(0).trace);
+    const Result<Story> story = (*check)->tell((*check)->explain(first, result).traces.at(0).trace);
     EXPECT_TRUE(story && !story->steps.back().observed.empty());
     return story->steps.back().observed.at(0).text;
   };
