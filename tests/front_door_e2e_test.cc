@@ -122,7 +122,7 @@ TEST_F(FrontDoorTest, ArgumentsInputAndExitCodeAreThePrograms) {
   const Outcome run = shell("repo/sisyfs check \"two words\" \"\" \"*\" --set a=b", "typed\n");
   EXPECT_EQ(run.code, 3);
   EXPECT_EQ(run.out, "in " + home_.string() + "\n[check]\n[two words]\n[]\n[*]\n[--set]\n[a=b]\ntyped\n");
-  EXPECT_EQ(run.err, "sisyfs: building (first start, about a minute)\n");
+  EXPECT_EQ(run.err, "sisyfs: building (first start, two or three minutes)\n");
 }
 
 TEST_F(FrontDoorTest, RunsThroughASymlink) {

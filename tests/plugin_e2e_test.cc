@@ -36,6 +36,14 @@ TEST(PluginTest, AClassIsAPluginToo) {
   EXPECT_THAT(a.text, HasSubstr("every path of 6 steps was walked"));
 }
 
+// From five devices it was searched on as many threads as there are cores, and it has one memory.
+TEST(PluginTest, EveryPerspectiveHasOneThread) {
+  const Answer a = check("slots", "--depth 2 --threads 2 --perspectives");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("on 1 thread"));
+  EXPECT_THAT(a.text, Not(HasSubstr("on 2 threads")));
+}
+
 TEST(PluginTest, ItsOptionsAreListed) {
   const Answer a = run("targets " + library("slots"));
   EXPECT_EQ(a.code, 0) << a.text;

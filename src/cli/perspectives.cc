@@ -37,6 +37,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     const std::string known = names_of(found);
     const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
     if (!named) return fail(named.error());
+    options = named->check->fitted(options);
     if (Status s = named->check->accepts(options); !s) return fail(s.error());
     const SearchResult result = named->check->search(options, progress_printer(progress));
     clear_progress();

@@ -102,7 +102,8 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   }
 
   // What was left out may hold anything, and so may a state that another of its shape stands for.
-  SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
+  SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
+    const SearchOptions options = fitted(wanted);
     const RigPool& rigs = system().rigs();
     const uint64_t before = rigs.left_out(), sampled = rigs.sampled(), stood_for = rigs.stood_for(),
                    runs = rigs.runs(), images = rigs.images();
@@ -126,7 +127,8 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
   std::string device() const override { return about_.device; }
   std::string snapshots() const override { return about_.snapshots; }
   using Check::explain;
-  FoundTraces explain(const SearchOptions& options, uint32_t wanted, const ProgressFn& show) const override {
+  FoundTraces explain(const SearchOptions& asked, uint32_t wanted, const ProgressFn& show) const override {
+    const SearchOptions options = fitted(asked);
     return by_shape(options) ? find_traces(shaped(options), exact(options), wanted, show)
                              : SystemCheck::explain(options, wanted, show);
   }
