@@ -310,7 +310,8 @@ class MappingTarget : public Target {
     Medium m{};
     m.inodes = saved_.memory.inodes;
     set_table(m, saved_.memory);
-    if (const unsigned at = block_of(Core{}, config_, m, f, kNone); at < config_.blocks)
+    if (const unsigned at = block_of(Core{}, config_, m, f, kNone);
+        at < config_.blocks && at < std::size(m.data))
       m.data[at] = static_cast<std::remove_reference_t<decltype(m.data[at])>>(io.read(kFirstDataBlock + at));
     buffer_.resize(size_t{length} * kBlockBytes);
     for (unsigned k = 0; k < length; ++k) {
