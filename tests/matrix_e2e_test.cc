@@ -22,13 +22,19 @@ class MatrixCell : public testing::TestWithParam<Cell> {};
 
 TEST_P(MatrixCell, IsExhaustedWithItsPinnedNumberOfStates) {
   const Cell& c = GetParam();
-  const Answer a = run(std::string("check ") + c.model + " --set cache=" + c.cache +
-                       " --set order=" + c.order + " --all --progress off --json -");
-  EXPECT_EQ(a.code, 0) << a.text;
-  const nlohmann::json result = nlohmann::json::parse(a.text);
-  EXPECT_EQ(result["exhausted"], true);
-  EXPECT_EQ(result["states"], c.states);
-  EXPECT_EQ(result["transitions"], c.transitions);
+  std::string digest;
+  for (const char* threads : {"1", "2"}) {
+    const Answer a =
+        run(std::string("check ") + c.model + " --set cache=" + c.cache + " --set order=" + c.order +
+            " --threads " + threads + " --all --progress off --json -");
+    EXPECT_EQ(a.code, 0) << a.text;
+    const nlohmann::json result = nlohmann::json::parse(a.text);
+    EXPECT_EQ(result["exhausted"], true);
+    EXPECT_EQ(result["states"], c.states);
+    EXPECT_EQ(result["transitions"], c.transitions);
+    EXPECT_TRUE(digest.empty() || result["visited_digest"] == digest) << "on one thread it was " << digest;
+    digest = result["visited_digest"];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(SixBlocks, MatrixCell,

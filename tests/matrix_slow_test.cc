@@ -1,5 +1,6 @@
 // The clean cells of the verdict matrix that take longest: two tasks at 4 files and 6 data blocks, which are
-// exhausted with symmetry, and one task at 7 data blocks without. One and two threads must agree.
+// exhausted with symmetry, and one task at 7 data blocks, two of them without. One and two threads must
+// agree.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +47,11 @@ INSTANTIATE_TEST_SUITE_P(Cells, LargeMatrixCell,
                                          Cell{"index", "flush", "pointed", 2, 6, true, 73208624, 246634552},
                                          Cell{"index", "off", "pointed", 2, 6, true, 67130560, 226720276},
                                          Cell{"link", "flush", "pointed", 1, 7, false, 49648705, 119449437},
-                                         Cell{"index", "flush", "pointed", 1, 7, false, 18598081, 44347989}),
+                                         Cell{"index", "flush", "pointed", 1, 7, false, 18598081, 44347989},
+                                         Cell{"link", "flush", "naive", 1, 7, true, 6546133, 15765531},
+                                         Cell{"link", "off", "pointed", 1, 7, true, 11435423, 28377415},
+                                         Cell{"index", "flush", "naive", 1, 7, true, 904553, 2176789},
+                                         Cell{"index", "off", "pointed", 1, 7, true, 1699199, 4135786}),
                          testing::PrintToStringParamName());
 
 }  // namespace

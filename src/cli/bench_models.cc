@@ -47,8 +47,9 @@ Result<SearchResult> search(const char* bench, const std::vector<std::string>& s
   options.threads = run.threads;
   options.digest_visited = false;
   options.interrupt = &interrupted();
-  fmt::print(stderr, "bench {}: depth {}, dedup {}{}, {} thread(s)\n", bench, run.depth, name_of(run.dedup),
-             run.dedup == Dedup::kShape ? fmt::format(" ({} ops)", run.shape_ops) : "", run.threads);
+  to_stderr(
+      fmt::format("bench {}: depth {}, dedup {}{}, {} thread(s)\n", bench, run.depth, name_of(run.dedup),
+                  run.dedup == Dedup::kShape ? fmt::format(" ({} ops)", run.shape_ops) : "", run.threads));
   SearchResult result = named->check->search(options, {});
   if (interrupted().load()) return system_error("interrupted");
   if (result.stopped == Stop::kHarness) return *result.trouble;
@@ -105,7 +106,7 @@ Status add_costs(Rounds& rounds, const Measured& model, const std::vector<std::s
   if (!options) return options.error();
   Result<DiskSetup> setup = model.setup(*options);
   if (!setup) return setup.error();
-  fmt::print(stderr, "bench {}: depth {}, the calls of the model timed\n", model.target, depth);
+  to_stderr(fmt::format("bench {}: depth {}, the calls of the model timed\n", model.target, depth));
   const Result<Costs> costs = measure_costs(*std::move(setup), kShapeOps, depth);
   if (!costs) return costs.error();
   rounds.model.push_back(costs->share(costs->model()));

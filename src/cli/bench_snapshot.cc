@@ -161,7 +161,7 @@ Status add_searches(Json& out, const BenchFlags& flags) {
   const uint32_t depth = flags.quick ? 4 : 5;
   const int rounds = 2 * flags.rounds + 1;
   std::vector<double> plugin_rates, built_in_rates, ratios;
-  fmt::print(stderr, "bench snapshot: pebblefs to depth {}, as a plug-in and compiled in\n", depth);
+  to_stderr(fmt::format("bench snapshot: pebblefs to depth {}, as a plug-in and compiled in\n", depth));
   for (int round = 0; round < rounds; ++round) {
     const Result<Timed> a = time_search(*plugin, depth);
     if (!a) return a.error();

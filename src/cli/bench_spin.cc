@@ -152,8 +152,8 @@ class Workshop {
 
 Status run_round(const BenchFlags& flags, const Workshop& workshop, const CellSpec& cell, CellRun& run) {
   const auto pan = [&](Measured& m, const char* set) -> Status {
-    fmt::print(stderr, "bench spin: {} with {} task(s), {} blocks: pan ({})\n", cell.target, cell.tasks,
-               cell.blocks, set);
+    to_stderr(fmt::format("bench spin: {} with {} task(s), {} blocks: pan ({})\n", cell.target, cell.tasks,
+                          cell.blocks, set));
     if (const Result<Output> made = workshop.pan(cell, set, true); !made) return made.error();
     warm_memory(flags);
     return add_round(m, workshop.pan(cell, set, false), "pan", "memory_mb");

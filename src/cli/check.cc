@@ -8,6 +8,7 @@
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -84,6 +85,7 @@ Status put_settings(CheckFlags& flags) {
 
 int check_here(CheckFlags& flags) {
   if (Status s = put_settings(flags); !s) return fail(s.error());
+  if (Status s = Options::each_once(flags.settings); !s) return fail(s.error());
   Result<SearchOptions> options = flags.search.options();
   if (!options) return fail(options.error());
   if (!flags.checkpoint.empty()) {
@@ -116,7 +118,7 @@ int check_here(CheckFlags& flags) {
     if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
-  if (Status s = can_report(output); !s) return fail(s.error());
+  if (Status s = can_report(output, *options); !s) return fail(s.error());
   return search_and_report(*named, *options, output);
 }
 

@@ -8,8 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "adapters/plugin_check.h"
@@ -24,9 +23,18 @@ std::atomic<bool> traces_flag{false};
 std::atomic<std::atomic<bool>*> next_flag{&interrupt_flag};  // what the next Ctrl-C sets
 bool line_shown = false;
 
-void on_interrupt(int) {
-  next_flag.load()->store(true);
-  signal(SIGINT, SIG_DFL);
+std::atomic<int64_t> heard_ms{INT64_MIN};  // when the last Ctrl-C came
+
+void on_interrupt(int number) {
+  constexpr int64_t kMoment_ms = 100;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  if (const int64_t before = heard_ms.load(); before != INT64_MIN && now_ms - before < kMoment_ms) return;
+  heard_ms.store(now_ms);
+  if (!next_flag.load()->exchange(true)) return;
+  signal(number, SIG_DFL);
+  raise(number);
 }
 
 // A number with a unit behind it: "30m" is 30 and "m".
@@ -36,30 +44,16 @@ bool number_and_unit(const std::string& text, uint64_t& number, std::string& uni
   return error == std::errc() && number > 0;
 }
 
-// A symbolic link stays one: what is written goes to the file that it names.
-std::string where_it_leads(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path to = path;
-  for (int followed = 0; followed < 40 && std::filesystem::is_symlink(to, error); ++followed) {
-    const std::filesystem::path next = std::filesystem::read_symlink(to, error);
-    if (error) break;
-    to = to.parent_path() / next;  // which is the next alone if that is absolute
-  }
-  return to.string();
-}
-
-// A device or a pipe: it is written to, and never replaced by a file.
-bool is_no_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
-         !std::filesystem::is_directory(path, ignored);
-}
-
 }  // namespace
+
+void to_stderr(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
 
 int fail(const Error& error) {
   clear_progress();
-  fmt::print(stderr, "sisyfs: {}\n", error.message);
+  to_stderr(fmt::format("sisyfs: {}\n", error.message));
   return error.kind == ErrorKind::kBadInput ? kUsage : kHarness;
 }
 
@@ -70,8 +64,7 @@ TextStyle text_style() {
 
 void clear_progress() {
   if (!line_shown) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  to_stderr("\r\033[K");
   line_shown = false;
 }
 
@@ -87,7 +80,7 @@ ProgressFn progress_printer(const std::string& mode) {
                                         {"memory_bytes", p.memory_bytes},
                                         {"findings", p.findings},
                                         {"tracing", p.tracing}};
-      fmt::print(stderr, "{}\n", json.dump());
+      to_stderr(json.dump() + "\n");
     };
   const auto line = [](const Progress& p) {
     return fmt::format("{}  depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
@@ -98,15 +91,14 @@ ProgressFn progress_printer(const std::string& mode) {
   };
   if (mode == "line" || (mode == "auto" && terminal))
     return [line](const Progress& p) {
-      fmt::print(stderr, "\r\033[K{}", line(p));
-      std::fflush(stderr);
+      to_stderr("\r\033[K" + line(p));
       line_shown = true;
     };
   // On a pipe: a plain line now and then.
   return [line, next = std::chrono::duration<double>(5)](const Progress& p) mutable {
     if (p.elapsed < next) return;
     next = p.elapsed + std::chrono::duration<double>(10);
-    fmt::print(stderr, "{}\n", line(p));
+    to_stderr(line(p) + "\n");
   };
 }
 
@@ -114,15 +106,11 @@ const std::atomic<bool>& interrupted() { return interrupt_flag; }
 
 const std::atomic<bool>& traces_interrupted() { return traces_flag; }
 
-TracesInterrupt::TracesInterrupt() {
-  next_flag.store(&traces_flag);
-  watch_interrupt();
-}
+TracesInterrupt::TracesInterrupt() { next_flag.store(&traces_flag); }
 
 TracesInterrupt::~TracesInterrupt() {
   next_flag.store(&interrupt_flag);
   if (traces_flag.load()) interrupt_flag.store(true);
-  if (interrupt_flag.load()) signal(SIGINT, SIG_DFL);
 }
 
 void watch_interrupt() {
@@ -164,38 +152,6 @@ Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
   if (!number_and_unit(text, number, unit) || !unit.empty())
     return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, text));
   return number;
-}
-
-Status write_file(const std::string& path, const std::string& content) {
-  if (path == "-") {
-    if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0)
-      return {};
-    return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-  }
-  const std::string to = where_it_leads(path);
-  const std::string part = is_no_file(to) ? to : to + ".part";
-  std::ofstream out(part, std::ios::binary);
-  if (!out) return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  out << content;
-  out.close();
-  if (!out || (part != to && std::rename(part.c_str(), to.c_str()) != 0)) {
-    const int why = errno;
-    if (part != to) std::remove(part.c_str());
-    return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
-  }
-  return {};
-}
-
-Status can_write(const std::string& path) {
-  const std::string to = where_it_leads(path);
-  // To open a pipe would wait for somebody who reads it.
-  if (is_no_file(to) && access(to.c_str(), W_OK) == 0) return {};
-  const std::string part = to + ".part";
-  const bool opened = !is_no_file(to) && std::ofstream(part).is_open() && !std::filesystem::is_directory(to);
-  const int why = opened ? 0 : errno != 0 ? errno : EISDIR;
-  std::remove(part.c_str());
-  if (opened) return {};
-  return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
 }
 
 const CheckRegistry& registry() {

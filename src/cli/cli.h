@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,8 @@ enum Exit : int {
   kHarness = 4,       // a problem of the harness or of the machine
 };
 
+// Writes to standard error, as far as that goes: where it is closed or full, the work goes on all the same.
+void to_stderr(std::string_view text);
 // Prints "sisyfs: message" on standard error, and gives the exit code that fits the error.
 int fail(const Error& error);
 
@@ -36,7 +39,8 @@ ProgressFn progress_printer(const std::string& mode);
 // Removes an updating progress line, if there is one.
 void clear_progress();
 
-// Set by the first Ctrl-C; the second one kills.
+// Set by the first Ctrl-C; the second one kills. Two within a moment are one: who sends a signal to a process
+// and to its group, as timeout does, means it once.
 const std::atomic<bool>& interrupted();
 void watch_interrupt();
 
@@ -55,12 +59,6 @@ const std::atomic<bool>& traces_interrupted();
 Result<size_t> parse_bytes(const std::string& flag, const std::string& text);
 Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text);
 Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
-
-// Writes a whole file, or says why not and leaves nothing half-written. "-" is standard output.
-Status write_file(const std::string& path, const std::string& content);
-
-// Whether write_file() will work, found out without touching what is there.
-Status can_write(const std::string& path);
 
 // All targets of this program.
 const CheckRegistry& registry();

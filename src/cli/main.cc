@@ -16,8 +16,11 @@ namespace {
 
 // The library says what was wrong, but names what it did not expect from the last word to the first.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> words = app.remaining(true);
+  const bool no_command =
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && app.get_subcommands().empty();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr && (!no_command || words.empty()))
+    return error.what();
   return fmt::format("not understood: {}", fmt::join(words, " "));
 }
 
@@ -81,11 +84,14 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return printed(app.exit(error));
-    fmt::print(stderr, "sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app));
+    cli::to_stderr(
+        fmt::format("sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app)));
     return cli::kUsage;
   } catch (const std::system_error& error) {
     // Whoever prints to a full disk is told so by an exception.
     return cli::fail(sisyfs::system_error(fmt::format("cannot write: {}", error.code().message())));
+  } catch (const std::exception& error) {
+    return cli::fail(sisyfs::system_error(error.what()));
   }
   return printed(exit);
 }

@@ -6,12 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "report/finding_json.h"
 #include "report/search_names.h"
 
@@ -22,10 +21,9 @@ using Json = nlohmann::ordered_json;
 
 Result<Museum> load_museum(const std::string& path) {
   if (path.empty()) return parse_museum(shipped_exhibits(), "museum/exhibits.toml");
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) return bad_input(fmt::format("cannot read {}: --exhibits takes a TOML file", path));
-  return parse_museum(text, path);
+  const Result<std::string> text = read_file(path);
+  if (!text) return bad_input(text.error().message + "; --exhibits takes a TOML file");
+  return parse_museum(*text, path);
 }
 
 // Keeps the entries that are asked for: those of --only, else those of the everyday or of the long round.

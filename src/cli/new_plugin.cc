@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/cli.h"
+#include "cli/files.h"
 
 namespace sisyfs::cli {
 namespace {

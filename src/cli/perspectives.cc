@@ -19,13 +19,6 @@ std::vector<std::string> seen_from(std::string_view device, std::vector<std::str
   return settings;
 }
 
-std::string names_of(uint32_t kinds) {
-  std::string names;
-  for (const FindingInfo& kind : catalogue())
-    if ((kinds & bit(kind.kind)) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-  return names;
-}
-
 }  // namespace
 
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
@@ -34,7 +27,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
   uint32_t found = 0;
   Verdict verdict = Verdict::kPass;
   for (size_t i = 0; i < perspectives.size(); ++i) {
-    const std::string known = names_of(found);
+    const std::string known = kind_names(found);
     const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
     if (!named) return fail(named.error());
     options = named->check->fitted(options);

@@ -4,13 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "cli/sanitized.h"
 #include "cli/supervisor.h"
 #include "report/finding_json.h"
@@ -28,10 +27,9 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
   if (!std::filesystem::is_regular_file(what, ignored))
     return bad_input(
         fmt::format("{} is not a file: give a replay token, or a file that check --json wrote", what));
-  std::ifstream in(what, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) return bad_input(fmt::format("cannot read {}", what));
-  Result<std::vector<Replay>> replays = replays_in(text);
+  const Result<std::string> text = read_file(what);
+  if (!text) return text.error();
+  Result<std::vector<Replay>> replays = replays_in(*text);
   if (!replays) return bad_input(fmt::format("{}: {}", what, replays.error().message));
   return replays;
 }

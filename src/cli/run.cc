@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "report/finding_json.h"
 #include "report/token.h"
 
@@ -102,8 +103,11 @@ bool can_go_on(const SearchOptions& options, const SearchResult& result) {
 
 }  // namespace
 
-Status can_report(const RunOutput& output) {
-  return output.json.empty() || output.json == "-" ? Status() : can_write(output.json);
+Status can_report(const RunOutput& output, const SearchOptions& options) {
+  if (output.json.empty() || output.json == "-") return {};
+  if (options.checkpoint && same_file(output.json, options.checkpoint->path))
+    return bad_input(fmt::format("--json {} would replace the checkpoint: name another file", output.json));
+  return can_write(output.json);
 }
 
 int search_and_report(const NamedCheck& named, const SearchOptions& wanted, const RunOutput& output) {
@@ -131,11 +135,16 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }
   if (result.trouble)
-    fmt::print(stderr, "sisyfs: {}; the search went on, and what was saved before is still there\n",
-               result.trouble->message);
-  if (!text && !explained->why.empty()) fmt::print(stderr, "sisyfs: no trace of {}\n", explained->why);
-  if (can_go_on(options, result))
-    fmt::print(text ? stdout : stderr, "to go on: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
+    to_stderr(fmt::format("sisyfs: {}; the search went on, and what was saved before is still there\n",
+                          result.trouble->message));
+  if (!text && !explained->why.empty()) to_stderr(fmt::format("sisyfs: no trace of {}\n", explained->why));
+  if (can_go_on(options, result)) {
+    const std::string how = fmt::format("to go on: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
+    if (text)
+      fmt::print("{}", how);
+    else
+      to_stderr(how);
+  }
   return exit_code(result);
 }
 

@@ -28,8 +28,9 @@ struct RunOutput {
   std::string json;      // a file, "-" or nothing
 };
 
-// Bad input unless the output can be written: better known before the search than after it.
-Status can_report(const RunOutput& output);
+// Bad input unless the output can be written, and without harm to what the search saves: better known before
+// the search than after it.
+Status can_report(const RunOutput& output, const SearchOptions& options);
 
 // Searches, tells what was found and what was covered, and gives the exit code.
 int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output);

@@ -30,7 +30,7 @@ std::string report_of(pid_t process) {
   std::ifstream report(path);
   std::string summary;
   for (std::string line; std::getline(report, line);) {
-    fmt::print(stderr, "{}\n", line);
+    to_stderr(fmt::format("{}\n", line));
     if (line.starts_with("SUMMARY: ")) summary = line.substr(9);
   }
   std::remove(path.c_str());
@@ -74,7 +74,7 @@ int supervise(const std::function<int()>& life) {
     box->inside = false;
     const pid_t child = begin(life, box);
     if (child < 0) {
-      fmt::print(stderr, "sisyfs: cannot begin a process: {}\n", std::strerror(errno));
+      to_stderr(fmt::format("sisyfs: cannot begin a process: {}\n", std::strerror(errno)));
       break;
     }
     sigaction(SIGINT, &ignore, &before);
@@ -92,10 +92,10 @@ int supervise(const std::function<int()>& life) {
     const uint64_t* end = box->deadly + box->deaths;
     const bool known = std::find(static_cast<const uint64_t*>(box->deadly), end, box->call) != end;
     if (box->call == 0 || known || box->deaths == BlackBox::kMostDeaths) {
-      fmt::print(stderr, "sisyfs: the checker died and cannot say where: {}\n", text);
+      to_stderr(fmt::format("sisyfs: the checker died and cannot say where: {}\n", text));
       break;
     }
-    fmt::print(stderr, "sisyfs: {}; the search begins again and looks out for that call\n", text);
+    to_stderr(fmt::format("sisyfs: {}; the search begins again and looks out for that call\n", text));
     box->deadly[box->deaths] = box->call;
     std::strncpy(box->texts[box->deaths], text.c_str(), sizeof box->texts[0] - 1);
     ++box->deaths;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 
 #include "explore/run.h"
 #include "explore/toy_systems.h"
@@ -48,6 +49,26 @@ TEST(SearchTest, ExhaustsTheSpaceAndCountsExactly) {
       EXPECT_EQ(r.marks, 1u);
     }
   }
+}
+
+// Progress that cannot be shown left the workers at work, and was waited for with them.
+TEST(SearchTest, AnExceptionOfWhoeverShowsProgressEndsTheSearch) {
+  const auto full = [](const Progress&) { throw std::runtime_error("no room"); };
+  for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kDepthFirst}) {
+    SearchOptions o = with(order, 2);
+    o.dedup = Dedup::kNone;  // which never ends by itself
+    EXPECT_THROW(run_search(Grid{}, o, full), std::runtime_error);
+  }
+}
+
+TEST(SearchTest, WhatIsNotWatchedIsMetAndDoesNotCount) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 2);
+  EXPECT_EQ(run_search(Grid{}, o, {}).met, 1u);
+  o.watched = 2;
+  const SearchResult r = run_search(Grid{}, o, {});
+  EXPECT_EQ(r.findings, 0u);
+  EXPECT_EQ(r.met, 1u);
+  EXPECT_EQ(r.verdict, Verdict::kPass);
 }
 
 TEST(SearchTest, BreadthFirstKnowsTheLeastDepthOfAFinding) {

@@ -55,13 +55,19 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
       Progress progress = team.progress();
       progress.memory_bytes = memory();
       progress.elapsed = now - start;
-      show(progress);
+      try {
+        show(progress);
+      } catch (...) {
+        team.stop(Stop::kInterrupted);  // the workers are waited for, whoever leaves here and why
+        throw;
+      }
       next_show = now + kShowEach;
     }
   }
 }
 
 void pronounce(const SearchOptions& options, SearchResult& result) {
+  result.met = result.findings;
   result.findings &= options.watched;
   const bool cut = result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
   const bool best_first = is_best_first(options.order);

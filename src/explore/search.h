@@ -138,6 +138,7 @@ struct SearchResult {
   uint32_t depth = 0;         // of the deepest state visited
   bool exhausted = false;     // every reachable state was expanded: a greater depth adds nothing
   uint32_t findings = 0;      // kinds found, as Outcome::findings, watched ones only
+  uint32_t met = 0;           // kinds found, whether watched or not
   uint32_t marks = 0;         // "sometimes" properties reached
   uint64_t left_out = 0;      // crash states that a bound of the target left out, as far as they are counted
   uint64_t sampled = 0;       // crash states that were drawn from among those, and judged

@@ -78,6 +78,18 @@ const FindingInfo& info(FindingKind kind) {
   return entry;
 }
 
+uint32_t known_kinds() { return static_cast<uint32_t>((uint64_t{1} << kCatalogue.size()) - 1); }
+
+std::string kind_names(uint32_t kinds) {
+  std::string names;
+  for (const FindingInfo& kind : kCatalogue) {
+    if ((kinds & bit(kind.kind)) == 0) continue;
+    if (!names.empty()) names += ", ";
+    names += kind.name;
+  }
+  return names;
+}
+
 std::optional<FindingInfo> find_kind(std::string_view code_or_name) {
   const auto at = std::find_if(kCatalogue.begin(), kCatalogue.end(), [&](const FindingInfo& entry) {
     return entry.code == code_or_name || entry.name == code_or_name;

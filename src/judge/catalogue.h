@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "target/problem.h"
@@ -55,6 +56,10 @@ struct FindingInfo {
 std::span<const FindingInfo> catalogue();
 const FindingInfo& info(FindingKind kind);
 constexpr uint32_t bit(FindingKind kind) { return uint32_t{1} << static_cast<unsigned>(kind); }
+
+// All kinds that there are, and the names of some, with commas between them.
+uint32_t known_kinds();
+std::string kind_names(uint32_t kinds);
 
 // The entry with this code or name.
 std::optional<FindingInfo> find_kind(std::string_view code_or_name);

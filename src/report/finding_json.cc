@@ -91,6 +91,13 @@ Json edges_json(const std::optional<EdgeCount>& edges) {
   return {{"reached", edges->reached}, {"known", edges->known == 0 ? Json() : Json(edges->known)}};
 }
 
+Json names_json(uint32_t kinds) {
+  Json names = Json::array();
+  for (const FindingInfo& kind : catalogue())
+    if ((kinds & bit(kind.kind)) != 0) names.push_back(kind.name);
+  return names;
+}
+
 }  // namespace
 
 Json to_json(const Finding& finding) {
@@ -132,6 +139,8 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"target", setup.target},
             {"settings", setup.settings},
             {"verdict", name_of(result.verdict)},
+            {"only", (known_kinds() & ~options.watched) == 0 ? Json() : names_json(options.watched)},
+            {"met", names_json(result.met)},
             {"exhausted", result.exhausted},
             {"stopped_by", result.stopped == Stop::kNo ? Json() : Json(name_of(result.stopped))},
             {"search", name_of(options.order)},
@@ -178,6 +187,9 @@ Result<std::vector<Replay>> replays_in(const std::string& text) {
   const auto add = [&](const Json& finding) -> Status {
     if (!finding.is_object() || !finding.contains("token") || !finding["token"].is_string())
       return bad_input("a finding in the file has no \"token\"");
+    if (finding.contains("schema") && finding["schema"] != kFindingSchema)
+      return bad_input(fmt::format("a finding in the file has the schema {}, this program reads '{}'",
+                                   finding["schema"].dump(), kFindingSchema));
     Result<Replay> replay = parse_token(finding["token"].get<std::string>());
     if (!replay) return replay.error();
     replays.push_back(*std::move(replay));

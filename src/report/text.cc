@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
+
 #include "report/token.h"
 
 namespace sisyfs {
@@ -187,9 +189,20 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
           "were taken for one, whatever their disks held; what only a merged state shows was missed",
           plural(options.shape_ops, "op"));
     case Dedup::kNone:
-      return "none: every path was walked on its own";
+      return "none: each path is walked on its own";
   }
   return "";
+}
+
+// Which kinds were looked for, where that was not all, and which others were met on the way.
+std::string only_text(const SearchOptions& options, const SearchResult& result) {
+  const uint32_t watched = options.watched & known_kinds(), ignored = known_kinds() & ~watched;
+  const bool few = std::popcount(watched) <= std::popcount(ignored);
+  std::string out = few ? fmt::format("{} was looked for", kind_names(watched))
+                        : fmt::format("all but {} was looked for", kind_names(ignored));
+  if (const uint32_t others = result.met & ignored; others != 0)
+    out += fmt::format("; met on the way and not counted: {}", kind_names(others));
+  return out;
 }
 
 std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
@@ -252,6 +265,8 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
   std::string out = fmt::format("{}: {}{}{}\n", verdict, setup.target, setup.settings.empty() ? "" : " ",
                                 fmt::join(setup.settings, " "));
+  if ((known_kinds() & ~options.watched) != 0)
+    out += fmt::format("  only      {}\n", only_text(options, result));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
   if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result));
   if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mutant.h"
+#include "target/options.h"
 namespace sisyfs {
 namespace {
 
@@ -122,6 +123,8 @@ Result<Replay> parse_token(std::string_view token) {
   replay.setup.target = unescaped(parts[1]);
   if (!parts[2].empty())
     for (std::string_view setting : split(parts[2], ',')) replay.setup.settings.emplace_back(setting);
+  if (Status s = Options::each_once(replay.setup.settings); !s)
+    return bad_input("the token was changed: " + s.error().message);
   Result<Trace> trace = parse_choices(parts[4]);
   if (!trace) return trace.error();
   replay.trace = *std::move(trace);

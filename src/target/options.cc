@@ -92,6 +92,16 @@ Result<Options> Options::parse(std::vector<OptionSpec> specs, const std::vector<
   return options;
 }
 
+Status Options::each_once(const std::vector<std::string>& assignments) {
+  std::vector<std::string_view> names;
+  for (const std::string_view assignment : assignments) {
+    names.push_back(assignment.substr(0, assignment.find('=')));
+    if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
+      return bad_input(fmt::format("option '{}' is given twice; say it once", names.back()));
+  }
+  return {};
+}
+
 Status Options::set(std::string_view assignment) {
   const size_t equals = assignment.find('=');
   const std::string_view name = assignment.substr(0, equals);

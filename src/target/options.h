@@ -50,6 +50,9 @@ class Options {
   // The same, and then each "name=value" in turn.
   static Result<Options> parse(std::vector<OptionSpec> specs, const std::vector<std::string>& assignments);
 
+  // Bad input if two of them have one name: for the words of a user, who would not know which of them counts.
+  static Status each_once(const std::vector<std::string>& assignments);
+
   // "name=value". The last word on an option counts. On error nothing changes, and the message names what
   // would be right.
   Status set(std::string_view assignment);

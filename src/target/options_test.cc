@@ -36,6 +36,13 @@ TEST(OptionsTest, FallbacksHoldUntilSet) {
   EXPECT_FALSE(options.flag("cache"));
 }
 
+TEST(OptionsTest, WordsOfAUserNameEachOptionOnce) {
+  EXPECT_TRUE(Options::each_once({"files=1", "order=naive", "file=2"}));
+  const Status twice = Options::each_once({"files=1", "order=naive", "files=1"});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().message, "option 'files' is given twice; say it once");
+}
+
 TEST(OptionsTest, TextGivesTheSameOptionsAgain) {
   const Result<Options> options =
       Options::parse(specs(), {"cache=false", "files=3", "order=naive", "files=2"});

@@ -1,0 +1,139 @@
+#include "cli/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace sisyfs::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A symbolic link stays one: what is written goes to the file that it names.
+std::string where_it_leads(const std::string& path) {
+  std::error_code error;
+  fs::path to = path;
+  for (int followed = 0; followed < 40 && fs::is_symlink(to, error); ++followed) {
+    const fs::path next = fs::read_symlink(to, error);
+    if (error) break;
+    to = to.parent_path() / next;  // which is the next alone if that is absolute
+  }
+  return to.string();
+}
+
+// A device or a pipe: it is written to, and never replaced by a file.
+bool is_no_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+// Why nothing can be put at the end of a path, as an errno; or 0.
+int obstacle(const std::string& to) {
+  std::error_code ignored;
+  if (fs::is_symlink(to, ignored)) return ELOOP;
+  return fs::is_directory(to, ignored) ? EISDIR : 0;
+}
+
+// A new file beside the one that it is to replace, with a name that nobody else has. -1 and errno if there
+// can be none.
+int create_beside(const std::string& to, std::string& name) {
+  for (int n = 0; n < 100; ++n) {
+    name = fmt::format("{}.{}-{}.part", to, getpid(), n);
+    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+// Gives the errno of what failed, or 0. Closes the file in any case.
+int write_and_close(int file, const std::string& content, bool durable) {
+  int why = 0;
+  for (size_t done = 0; done < content.size() && why == 0;) {
+    const ssize_t n = write(file, content.data() + done, content.size() - done);
+    if (n < 0 && errno != EINTR) why = errno;
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+  if (why == 0 && durable && fsync(file) != 0) why = errno;
+  if (close(file) != 0 && why == 0) why = errno;
+  return why;
+}
+
+Error cannot_write(const std::string& path, int why) {
+  return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const auto cannot = [&] {
+    return bad_input(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  };
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return cannot();
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = read(file, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const Error error = cannot();
+      close(file);
+      return error;
+    }
+    if (n == 0) break;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  close(file);
+  return text;
+}
+
+Status write_file(const std::string& path, const std::string& content) {
+  if (path == "-") {
+    if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0)
+      return {};
+    return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+  const std::string to = where_it_leads(path);
+  if (is_no_file(to)) {
+    const int file = open(to.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return cannot_write(path, errno);
+    if (const int why = write_and_close(file, content, false); why != 0) return cannot_write(path, why);
+    return {};
+  }
+  if (const int why = obstacle(to); why != 0) return cannot_write(path, why);
+  std::string part;
+  const int file = create_beside(to, part);
+  if (file < 0) return cannot_write(path, errno);
+  int why = write_and_close(file, content, true);
+  if (why == 0 && std::rename(part.c_str(), to.c_str()) != 0) why = errno;
+  if (why == 0) return {};
+  unlink(part.c_str());
+  return cannot_write(path, why);
+}
+
+Status can_write(const std::string& path) {
+  const std::string to = where_it_leads(path);
+  // To open a pipe would wait for somebody who reads it.
+  if (is_no_file(to)) return access(to.c_str(), W_OK) == 0 ? Status() : cannot_write(path, errno);
+  if (const int why = obstacle(to); why != 0) return cannot_write(path, why);
+  std::string part;
+  const int file = create_beside(to, part);
+  if (file < 0) return cannot_write(path, errno);
+  close(file);
+  unlink(part.c_str());
+  return {};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (fs::equivalent(a, b, ignored)) return true;
+  return fs::weakly_canonical(fs::absolute(where_it_leads(a), ignored), ignored) ==
+         fs::weakly_canonical(fs::absolute(where_it_leads(b), ignored), ignored);
+}
+
+}  // namespace sisyfs::cli
