@@ -176,6 +176,10 @@ const std::vector<Ban>& bans() {
   const std::vector<std::string_view> nowhere;
   const std::vector<std::string_view> cli = {"src/cli/", "src/base/assert.cc"};
   static const std::vector<Ban> kBans = {
+      {std::regex(R"(print\(stderr\b)"),
+       {"src/base/assert.cc"},
+       false,
+       "to_stderr() goes on where nobody can hear it; this throws"},
       {call_of("s?rand|s?rand48|rand_r|drand48|srandom"), nowhere, false, kRandom},
       {name_of("random_device"), nowhere, false, kRandom},
       {call_of("time|gettimeofday"), nowhere, false, kClock},
@@ -346,6 +350,7 @@ TEST(HouseRulesTest, BannedCallsAreFound) {
         "std::fprintf(stderr, \"x\");", "fmt::print(\"{}\", 1);", "std::exit(1);", "using namespace std;"}) {
     EXPECT_THAT(no_banned_calls({"src/explore/search.cc", call}), testing::SizeIs(1)) << call;
   }
+  EXPECT_THAT(no_banned_calls({"src/cli/run.cc", "fmt::print(stderr, \"x\");"}), testing::SizeIs(1));
 }
 
 TEST(HouseRulesTest, WhatOnlyLooksBannedIsFine) {
