@@ -52,7 +52,7 @@ void SearchFlags::add_walk_to(CLI::App& app) {
 }
 
 void SearchFlags::add_bounds_to(CLI::App& app) {
-  app.add_option("--states", states, "states to visit at most");
+  app.add_option("--states", states, "states to visit; it ends with the batch that reaches them");
   app.add_option("--time", time, "time at most, like 90s or 30m");
   app.add_option("--memory", memory, "memory for visited states and frontier at most, like 4GiB")
       ->capture_default_str();
