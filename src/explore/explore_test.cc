@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <set>
 #include <stdexcept>
@@ -59,6 +61,25 @@ TEST(SearchTest, AnExceptionOfWhoeverShowsProgressEndsTheSearch) {
     o.dedup = Dedup::kNone;  // which never ends by itself
     EXPECT_THROW(run_search(Grid{}, o, full), std::runtime_error);
   }
+}
+
+// Workers wait for each other: those that there were waited for ever for those that the system had refused.
+TEST(CrewTest, StartsAllThreadsOrNone) {
+  std::atomic<unsigned> ran{0};
+  {
+    Crew crew;
+    ASSERT_TRUE(crew.start(3, [&](unsigned worker) { ran += 1u << worker; }));
+  }
+  EXPECT_EQ(ran.load(), 7u);
+  const auto refused = [] {
+    const rlimit none{0, 0};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);
+    if (getuid() == 0 && setuid(65534) != 0) _exit(3);  // root may have as many as it likes
+    Crew crew;
+    if (crew.start(2, [](unsigned) { _exit(1); })) _exit(2);
+    _exit(0);
+  };
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SearchTest, WhatIsNotWatchedIsMetAndDoesNotCount) {

@@ -1,6 +1,7 @@
 #include "explore/run.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace sisyfs::detail {
 
@@ -19,12 +20,19 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
   return std::nullopt;
 }
 
-SearchResult no_memory() {
+static SearchResult not_begun(const char* why) {
   SearchResult result;
   result.stopped = Stop::kHarness;
-  result.trouble =
-      bad_input("the system does not grant the bound on memory (--memory): choose a smaller one");
+  result.trouble = bad_input(why);
   return result;
+}
+
+SearchResult no_memory() {
+  return not_begun("the system does not grant the bound on memory (--memory): choose a smaller one");
+}
+
+SearchResult no_threads() {
+  return not_begun("the system does not grant so many threads (--threads): choose fewer");
 }
 
 size_t memory_for_traces(size_t bound) {

@@ -9,8 +9,6 @@
 // one whatever the order and the number of threads of the search before.
 #pragma once
 
-#include <thread>
-
 #include "explore/breadth_first.h"
 #include "explore/depth_first.h"
 #include "explore/generations.h"
@@ -24,8 +22,10 @@ namespace detail {
 // Why these options cannot be searched, if so: a combination that no strategy offers.
 std::optional<Error> refusal(const SearchOptions& options, bool by_generations);
 
-// The result of a search that could not begin: the system refuses the address space of its bound on memory.
+// The result of a search that could not begin: the system refuses the address space of its bound on memory,
+// or so many threads.
 SearchResult no_memory();
+SearchResult no_threads();
 
 // Waits for the workers, showing progress and watching the clock and the interrupt flag.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
@@ -48,16 +48,16 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
     Strategy<System, DedupPolicy> strategy(system, seen, team);
     std::atomic<unsigned> running{options.threads};
     const auto start = std::chrono::steady_clock::now();
-    std::vector<std::jthread> threads;
-    for (unsigned worker = 0; worker < options.threads; ++worker)
-      threads.emplace_back([&, worker] {
-        strategy.work(worker);
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-        if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) result.seconds = spent.count();
-      });
+    Crew crew;
+    const bool all = crew.start(options.threads, [&](unsigned worker) {
+      strategy.work(worker);
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) result.seconds = spent.count();
+    });
+    if (!all) return no_threads();
     oversee(
         team, running, [&] { return seen.bytes() + team.frontier_bytes(); }, show);
-    threads.clear();
+    crew.join();
     result.stopped = team.stop_reason();
     strategy.conclude(result);
   }
@@ -76,15 +76,15 @@ SearchResult run_generations(const System& system, const SearchOptions& options,
   if (!harvest.ok()) return no_memory();
   Generations<System> strategy(system, harvest, team);
   std::atomic<unsigned> running{options.threads};
-  std::vector<std::jthread> threads;
-  for (unsigned worker = 0; worker < options.threads; ++worker)
-    threads.emplace_back([&, worker] {
-      strategy.work(worker);
-      running.fetch_sub(1, std::memory_order_acq_rel);
-    });
+  Crew crew;
+  const bool all = crew.start(options.threads, [&](unsigned worker) {
+    strategy.work(worker);
+    running.fetch_sub(1, std::memory_order_acq_rel);
+  });
+  if (!all) return no_threads();
   oversee(
       team, running, [&] { return harvest.bytes(); }, show);
-  threads.clear();
+  crew.join();
   harvest.conclude(result);
   pronounce(options, result);
   return result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <system_error>
 
 namespace sisyfs {
 
@@ -95,6 +96,24 @@ Progress Team::progress() const {
     p.depth = std::max(p.depth, c.depth.load(std::memory_order_relaxed));
   }
   return p;
+}
+
+bool Crew::start(unsigned size, std::function<void(unsigned)> work) {
+  work_ = std::move(work);
+  bool all = true;
+  try {
+    for (unsigned worker = 0; worker < size; ++worker)
+      threads_.emplace_back([this, worker] {
+        sign_.wait(Sign::kWait);
+        if (sign_.load() == Sign::kGo) work_(worker);
+      });
+  } catch (const std::system_error&) {
+    all = false;
+  }
+  sign_.store(all ? Sign::kGo : Sign::kGoHome);
+  sign_.notify_all();
+  if (!all) join();
+  return all;
 }
 
 }  // namespace sisyfs

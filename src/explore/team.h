@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "explore/search.h"
@@ -89,6 +90,28 @@ class Team {
   std::mutex mutex_;
   std::condition_variable changed_;
   unsigned active_;
+};
+
+// The threads of a search: all of them or none, since workers wait for each other and would wait for one
+// that the system did not grant.
+class Crew {
+ public:
+  Crew() = default;
+  ~Crew() { join(); }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Runs work(0) … work(size - 1), each on a thread of its own. False if there cannot be so many; then none
+  // of them has run.
+  [[nodiscard]] bool start(unsigned size, std::function<void(unsigned)> work);
+  void join() { threads_.clear(); }
+
+ private:
+  enum class Sign : uint8_t { kWait, kGo, kGoHome };
+
+  std::function<void(unsigned)> work_;
+  std::atomic<Sign> sign_{Sign::kWait};
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace sisyfs

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -94,9 +95,13 @@ bool VisitedSet::grow(size_t limit, unsigned threads) {
     const uint64_t first = threads == 1 ? 0 : std::min(end - 1, (end * lines_ + new_lines - 1) / new_lines);
     const uint64_t share = (end - first + threads - 1) / threads;
     std::vector<std::jthread> helpers;
-    for (uint64_t from = first; from + share < end; from += share)
-      helpers.emplace_back([=, this] { move_regions(from, from + share, lines_, new_lines); });
-    move_regions(first + helpers.size() * share, end, lines_, new_lines);
+    uint64_t from = first;
+    try {
+      for (; from + share < end; from += share)
+        helpers.emplace_back([=, this] { move_regions(from, from + share, lines_, new_lines); });
+    } catch (const std::system_error&) {  // no more threads: what is left is moved here
+    }
+    move_regions(from, end, lines_, new_lines);
     end = first;
   }
   lines_ = new_lines;
