@@ -35,6 +35,18 @@ TEST(OutputTest, StandardErrorThatCannotBeWrittenChangesNothing) {
   }
 }
 
+// The first file that is opened where a stream is closed would take its number, and what is said there would
+// be written over it.
+TEST(OutputTest, AClosedStreamIsNotTakenForAFile) {
+  const Answer held =
+      run_line("sh -c '" SISYFS_PROGRAM
+               " check link --tasks 2 --set blocks=7 --time 60s 0<&- 2>&- >/dev/null & p=$!; sleep 0.5; "
+               "readlink /proc/$p/fd/0 /proc/$p/fd/2; kill $p; wait $p'");
+  EXPECT_EQ(held.text, "/dev/null\n/dev/null\n");
+  EXPECT_EQ(held.code, 3);
+  EXPECT_EQ(run_line(kProgram + "check link --depth 2 >&-").code, 4) << "what was printed is lost";
+}
+
 // "PASS" with --only stood over systems that were broken in other ways within the same bound.
 TEST(OutputTest, OnlySaysWhatWasLookedForAndWhatElseWasMet) {
   const std::string only = std::string(kNaive) + "--only content-error --depth 7 ";

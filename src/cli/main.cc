@@ -1,7 +1,9 @@
 // The command line. Each subcommand has its own file; this one only brings them together.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pebble_target.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -37,10 +39,18 @@ int printed(int exit) {
       sisyfs::system_error("what was printed could not all be written to standard output"));
 }
 
+// A file that is opened where a standard stream is closed takes its number, and gets what is said there. So
+// closed ones are held by something that cannot be written to.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   namespace cli = sisyfs::cli;
+  hold_standard_streams();
   CLI::App app{
       "Sisyfs, a model checker for storage systems: runs every sequence of operations up to a bound,\n"
       "cuts the power at every point, lets the system recover, and judges what came back.",
