@@ -35,13 +35,21 @@ TEST(OutputTest, StandardErrorThatCannotBeWrittenChangesNothing) {
   }
 }
 
+// Starts the program with `arguments` beside a shell, which then does `rest` with it, its number in $p, once
+// it hears signals.
+Answer beside(const std::string& arguments, const std::string& rest) {
+  return run_line(kProgram + arguments + R"( & p=$! n=0
+      until grep -q '^SigCgt:.*[4567cdef]..[2367abef]$' /proc/$p/status || [ $n -gt 600 ]
+      do sleep 0.05; n=$((n + 1)); done
+      )" + rest);
+}
+constexpr const char* kLong = "check link --tasks 2 --set blocks=7 --time 60s --memory 1GiB --progress off ";
+
 // The first file that is opened where a stream is closed would take its number, and what is said there would
 // be written over it.
 TEST(OutputTest, AClosedStreamIsNotTakenForAFile) {
-  const Answer held =
-      run_line("sh -c '" SISYFS_PROGRAM
-               " check link --tasks 2 --set blocks=7 --time 60s 0<&- 2>&- >/dev/null & p=$!; sleep 0.5; "
-               "readlink /proc/$p/fd/0 /proc/$p/fd/2; kill $p; wait $p'");
+  const Answer held = beside(std::string(kLong) + "0<&- 2>&- >/dev/null",
+                             "readlink /proc/$p/fd/0 /proc/$p/fd/2; kill $p; wait $p");
   EXPECT_EQ(held.text, "/dev/null\n/dev/null\n");
   EXPECT_EQ(held.code, 3);
   EXPECT_EQ(run_line(kProgram + "check link --depth 2 >&-").code, 4) << "what was printed is lost";
@@ -93,6 +101,23 @@ TEST(OutputTest, TheReportDoesNotReplaceTheCheckpoint) {
   EXPECT_EQ(content_of(saved), before);
 }
 
+// A link to a pipe in /proc names no file: it was followed to one that is not there.
+TEST(OutputTest, TheReportGoesThroughALinkToAPipe) {
+  const Answer a = run(std::string(kNaive) + "--depth 2 --json /dev/fd/1 | grep -c '\"schema\"'");
+  EXPECT_EQ(a.text, "1\n");
+}
+
+// The checkpoint has a name of its own while it is written.
+TEST(OutputTest, AFolderInTheWayOfTheCheckpointIsBadInput) {
+  const TemporaryDirectory dir;
+  std::filesystem::create_directory(dir.file("saved.part"));
+  const Answer a = run("check journal --depth 2 --checkpoint " + dir.file("saved"));
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("saved.part"));
+  EXPECT_EQ(
+      run("check journal --depth 2 --checkpoint " + dir.file("s") + " --json " + dir.file("s.part")).code, 2);
+}
+
 TEST(OutputTest, PathsThatLeadNowhereAreNamed) {
   const TemporaryDirectory dir;
   std::filesystem::create_symlink("loop", dir.file("loop"));
@@ -107,10 +132,7 @@ TEST(OutputTest, PathsThatLeadNowhereAreNamed) {
 // `timeout` signals its child and then the whole group: the second signal ended the program without a
 // verdict.
 TEST(OutputTest, TwoSignalsInAMomentAreOneCtrlC) {
-  const Answer a =
-      run_line("sh -c '" SISYFS_PROGRAM
-               " check link --set blocks=7 --tasks 2 --progress off & p=$!; sleep 0.5; kill -INT $p; "
-               "kill -INT $p; kill -INT $p; wait $p'");
+  const Answer a = beside(kLong, "kill -INT $p; kill -INT $p; kill -INT $p; wait $p");
   EXPECT_EQ(a.code, 3) << a.text;
   EXPECT_THAT(a.text, HasSubstr("interrupted"));
 }
@@ -118,7 +140,8 @@ TEST(OutputTest, TwoSignalsInAMomentAreOneCtrlC) {
 TEST(OutputTest, AnOptionIsGivenOnce) {
   for (const char* twice :
        {"check link --set blocks=3 --set blocks=4", "check link --tasks 2 --set tasks=1",
-        "check link --symmetry --set symmetry=off", "check link --via disk --set via=steps"}) {
+        "check link --symmetry --set symmetry=off", "check link --via disk --set via=steps",
+        "check journal --perspectives --set device=disk"}) {
     const Answer a = run(twice);
     EXPECT_EQ(a.code, 2) << a.text;
     EXPECT_THAT(a.text, HasSubstr("is given twice"));

@@ -8,7 +8,6 @@
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
-#include "cli/files.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -26,13 +25,13 @@ struct CheckFlags {
 };
 
 // A file that is there may be hours of somebody's search, or something else altogether.
-Status can_save(const std::string& path) {
+Status can_begin_at(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) &&
       !(std::filesystem::is_regular_file(path, ignored) && std::filesystem::is_empty(path, ignored)))
     return bad_input(fmt::format(
         "{} is there already: go on with the search in it by './sisyfs resume', or remove it", path));
-  return can_write(path);
+  return can_save(path);
 }
 
 bool has_option(const CheckEntry& entry, std::string_view name) {
@@ -125,7 +124,8 @@ int check_here(CheckFlags& flags) {
 // Foreign code is searched in a process of its own.
 int run_check(CheckFlags& flags) {
   // Once, and not in each life of the search: the file that the second one finds is that of the first.
-  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
+  if (Status s = flags.checkpoint.empty() ? Status() : can_begin_at(flags.checkpoint); !s)
+    return fail(s.error());
   if (!is_plugin(flags.target)) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });

@@ -30,8 +30,9 @@ void on_interrupt(int number) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t now_ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-  if (const int64_t before = heard_ms.load(); before != INT64_MIN && now_ms - before < kMoment_ms) return;
-  heard_ms.store(now_ms);
+  int64_t before = heard_ms.load();
+  if (before != INT64_MIN && now_ms - before < kMoment_ms) return;
+  if (!heard_ms.compare_exchange_strong(before, now_ms)) return;  // another thread heard one just now
   if (!next_flag.load()->exchange(true)) return;
   signal(number, SIG_DFL);
   raise(number);

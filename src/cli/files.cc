@@ -14,8 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A symbolic link stays one: what is written goes to the file that it names.
+// A device or a pipe: it is written to, and never replaced by a file.
+bool is_no_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+// A symbolic link stays one: what is written goes to the file that it names. A link to a pipe, as /proc has
+// them, names nothing, and is opened as it is.
 std::string where_it_leads(const std::string& path) {
+  if (is_no_file(path)) return path;
   std::error_code error;
   fs::path to = path;
   for (int followed = 0; followed < 40 && fs::is_symlink(to, error); ++followed) {
@@ -24,12 +32,6 @@ std::string where_it_leads(const std::string& path) {
     to = to.parent_path() / next;  // which is the next alone if that is absolute
   }
   return to.string();
-}
-
-// A device or a pipe: it is written to, and never replaced by a file.
-bool is_no_file(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
 }
 
 // Why nothing can be put at the end of a path, as an errno; or 0.

@@ -166,9 +166,10 @@ void add_matrix(CLI::App& app, int& exit) {
                          "Print the verdict matrix of the file-mapping models; the exit code is 0 when every "
                          "cell without findings passes and none was cut short, 3 otherwise");
   sub->footer(
-      "Exit codes: 0 every cell without findings passes (findings in the others do not count), 2 usage or "
-      "bad\n"
-      "input, 3 some cell was stopped before its bound, or something was merged, 4 harness error.");
+      "Exit codes: 0 every cell without findings passes (findings in the others do not count) and none was "
+      "cut\n"
+      "short, 2 usage or bad input, 3 some cell was stopped before its bound, or something was merged, 4 "
+      "harness error.");
   sub->add_option("--files", flags->files, "number of files")->capture_default_str();
   sub->add_option("--blocks", flags->blocks, "number of data blocks")->capture_default_str();
   sub->add_flag("--no-symmetry", flags->no_symmetry, "count states that differ only in names as different");

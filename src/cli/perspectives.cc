@@ -23,6 +23,9 @@ std::vector<std::string> seen_from(std::string_view device, std::vector<std::str
 
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
                            SearchOptions options, const std::string& progress) {
+  const auto names_device = [](const std::string& setting) { return setting.starts_with("device="); };
+  if (std::ranges::any_of(settings, names_device))
+    return fail(bad_input("option 'device' is given twice: --perspectives says which devices there are"));
   const auto perspectives = DeviceModel::perspectives();
   uint32_t found = 0;
   Verdict verdict = Verdict::kPass;

@@ -7,7 +7,6 @@
 
 #include "adapters/plugin_check.h"
 #include "cli/cli.h"
-#include "cli/files.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -54,7 +53,7 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json};
   if (Status s = can_report(output, options); !s) return fail(s.error());
-  if (Status s = can_write(flags.path); !s) return fail(s.error());
+  if (Status s = can_save(flags.path); !s) return fail(s.error());
   options.resume = &loaded;
   return search_and_report(*named, options, output);
 }

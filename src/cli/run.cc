@@ -7,9 +7,11 @@
 #include <bit>
 #include <cctype>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/files.h"
+#include "explore/checkpoint.h"
 #include "report/finding_json.h"
 #include "report/token.h"
 
@@ -103,9 +105,19 @@ bool can_go_on(const SearchOptions& options, const SearchResult& result) {
 
 }  // namespace
 
+Status can_save(const std::string& path) {
+  std::error_code ignored;
+  const std::string part = temporary_of(path);
+  if (std::filesystem::exists(part, ignored) && !std::filesystem::is_regular_file(part, ignored))
+    return bad_input(
+        fmt::format("cannot write {}, where the checkpoint is written first: it is not a file", part));
+  return can_write(path);
+}
+
 Status can_report(const RunOutput& output, const SearchOptions& options) {
   if (output.json.empty() || output.json == "-") return {};
-  if (options.checkpoint && same_file(output.json, options.checkpoint->path))
+  if (options.checkpoint && (same_file(output.json, options.checkpoint->path) ||
+                             same_file(output.json, temporary_of(options.checkpoint->path))))
     return bad_input(fmt::format("--json {} would replace the checkpoint: name another file", output.json));
   return can_write(output.json);
 }

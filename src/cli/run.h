@@ -28,6 +28,9 @@ struct RunOutput {
   std::string json;      // a file, "-" or nothing
 };
 
+// Bad input unless checkpoints can be written there.
+Status can_save(const std::string& path);
+
 // Bad input unless the output can be written, and without harm to what the search saves: better known before
 // the search than after it.
 Status can_report(const RunOutput& output, const SearchOptions& options);

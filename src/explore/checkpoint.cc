@@ -37,12 +37,14 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
+std::string temporary_of(const std::string& path) { return path + ".part"; }
+
 struct CheckpointWriter::Hash {
   XXH3_state_t state;
 };
 
 CheckpointWriter::CheckpointWriter(const CheckpointOptions& options)
-    : path_(options.path), temporary_(options.path + ".part"), hash_(new Hash) {
+    : path_(options.path), temporary_(temporary_of(options.path)), hash_(new Hash) {
   XXH3_128bits_reset(&hash_->state);
   buffer_.reserve(kBuffer);
   file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -90,6 +90,9 @@ class Decoder {
   bool ok_ = true;
 };
 
+// Where a checkpoint is written before it takes the place of the last one.
+std::string temporary_of(const std::string& path);
+
 class CheckpointWriter {
  public:
   explicit CheckpointWriter(const CheckpointOptions& options);

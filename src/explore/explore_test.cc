@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <set>
@@ -73,13 +74,24 @@ TEST(CrewTest, StartsAllThreadsOrNone) {
   EXPECT_EQ(ran.load(), 7u);
   const auto refused = [] {
     const rlimit none{0, 0};
-    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);
-    if (getuid() == 0 && setuid(65534) != 0) _exit(3);  // root may have as many as it likes
+    constexpr int kNotHere = 77;
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(kNotHere);
+    if (getuid() == 0 && setuid(65534) != 0) _exit(kNotHere);  // root may have as many as it likes
+    try {
+      const std::jthread granted([] {});
+      _exit(kNotHere);
+    } catch (const std::system_error&) {
+    }
     Crew crew;
     if (crew.start(2, [](unsigned) { _exit(1); })) _exit(2);
     _exit(0);
   };
-  EXPECT_EXIT(refused(), testing::ExitedWithCode(0), "");
+  const pid_t child = fork();
+  if (child == 0) refused();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "threads cannot be refused here";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(SearchTest, WhatIsNotWatchedIsMetAndDoesNotCount) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <system_error>
+#include <exception>
 
 namespace sisyfs {
 
@@ -100,6 +100,7 @@ Progress Team::progress() const {
 
 bool Crew::start(unsigned size, std::function<void(unsigned)> work) {
   work_ = std::move(work);
+  threads_.reserve(size);
   bool all = true;
   try {
     for (unsigned worker = 0; worker < size; ++worker)
@@ -107,7 +108,7 @@ bool Crew::start(unsigned size, std::function<void(unsigned)> work) {
         sign_.wait(Sign::kWait);
         if (sign_.load() == Sign::kGo) work_(worker);
       });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     all = false;
   }
   sign_.store(all ? Sign::kGo : Sign::kGoHome);
