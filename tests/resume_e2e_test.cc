@@ -33,6 +33,13 @@ constexpr const char* kMany = "check link --set blocks=5 --set cache=off ";
 constexpr const char* kHardToTrace =
     "check journal --set revoke=off --set crash=prefixes --search dfs --depth 9 --first ";
 
+// How long to wait for what a search says; under a sanitizer one takes a hundred times as long.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::chrono::minutes kPatience{30};
+#else
+constexpr std::chrono::minutes kPatience{2};
+#endif
+
 // The program while it runs.
 class Running {
  public:
@@ -89,9 +96,10 @@ bool written(const std::string& path, int times) {
 
 // Waits until a text is in a file.
 bool says(const std::string& path, const std::string& text) {
-  for (int waited = 0; waited < 6000; ++waited) {
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < kPatience) {
     if (content_of(path).find(text) != std::string::npos) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return false;
 }
