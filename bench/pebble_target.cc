@@ -1,4 +1,4 @@
-#include "pebble_target.h"
+#include "bench/pebble_target.h"
 
 #include <algorithm>
 #include <array>

@@ -58,6 +58,7 @@ up_to_date() {
   stamp=$build/release/.door-stamp
   [ -x "$build/release/sisyfs" ] && [ -e "$stamp" ] && built_here release || return 1
   changed=$(find "$root/CMakeLists.txt" "$root/CMakePresets.json" "$root/src" "$root/include" "$root/museum" \
+    "$root/bench" "$root/examples" \
     -newer "$stamp" ! -name '*_test.cc' -print -quit 2>/dev/null)
   [ -z "$changed" ]
 }

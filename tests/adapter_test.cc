@@ -6,7 +6,7 @@
 
 #include "disk/disk.h"
 #include "judge/disk_system.h"
-#include "models/mapping_target.h"
+#include "models/mapping/target.h"
 
 namespace sisyfs {
 namespace {
@@ -38,7 +38,7 @@ class Deaf : public Disk {
   }
   IoStatus flush() override { return deaf ? IoStatus::kOk : below->flush(); }
   IoStatus discard(BlockAddress first, BlockCount count) override { return below->discard(first, count); }
-  void mark(const Mark& mark) override { below->mark(mark); }
+  void note(const Boundary& boundary) override { below->mark(mark); }
 
   Disk* below = nullptr;
   bool deaf = false;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/catalogue.h"
-#include "models/f2fs_check.h"
+#include "models/f2fs/check.h"
 
 namespace sisyfs::f2fs {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "judge/disk_system.h"
-#include "models/journal_check.h"
-#include "models/mapping_check.h"
+#include "models/journal/check.h"
+#include "models/mapping/check.h"
 
 namespace sisyfs {
 namespace {

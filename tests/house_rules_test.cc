@@ -27,10 +27,13 @@ using testing::IsEmpty;
 constexpr size_t kWidest = 110;
 constexpr size_t kLongest = 600;
 
-// The rooms in the order of the design. An include points to the same room or to an earlier one.
-constexpr std::array<std::string_view, 15> kRooms = {"sisyfs", "base",     "disk",   "crash",   "tree",
-                                                     "expect", "workload", "target", "explore", "judge",
-                                                     "models", "adapters", "guard",  "report",  "cli"};
+// The rooms in the order of docs/ARCHITECTURE.md. An include points to the same room or to an earlier one.
+constexpr std::array<std::string_view, 18> kRooms = {
+    "sisyfs",  "base",  "disk",    "crash",  "tree",     "expect", "workload", "target", "explore",
+    "machine", "judge", "finding", "models", "adapters", "guard",  "report",   "cli",    "bench"};
+
+// The one source that knows every subcommand, also those of the last room.
+constexpr std::string_view kMain = "src/cli/main.cc";
 
 // Files that may be longer than kLongest, and how long: a ratchet, to be lowered and never raised.
 const std::map<std::string, size_t> kLongFiles = {};
@@ -120,7 +123,7 @@ Faults includes_point_up(const Source& source) {
     const auto other = std::find(kRooms.begin(), kRooms.end(), path.substr(0, path.find('/')));
     if (path.find('/') == std::string::npos || other == kRooms.end()) {
       faults.push_back(at(source, i + 1, path + " is not named by its room"));
-    } else if (other > own) {
+    } else if (other > own && source.path != kMain) {
       faults.push_back(
           at(source, i + 1, room + " comes before " + std::string(*other) + " and may not include " + path));
     }

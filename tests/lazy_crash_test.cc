@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "judge/disk_system.h"
-#include "models/f2fs_check.h"
-#include "models/journal_check.h"
-#include "models/mapping_check.h"
+#include "models/f2fs/check.h"
+#include "models/journal/check.h"
+#include "models/mapping/check.h"
 
 namespace sisyfs {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "disk/mem_disk.h"
 #include "linux_directory.h"
-#include "models/verifs_target.h"
+#include "models/verifs/target.h"
 #include "tree/tree_text.h"
 
 namespace sisyfs {

@@ -1,14 +1,14 @@
 // The example file system, once as a plug-in and once compiled in: two ways to one and the same system.
 #include <gtest/gtest.h>
-#include <pebble_target.h>
 
 #include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "adapters/namespace.h"
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/namespace.h"
+#include "adapters/plugin/plugin_check.h"
+#include "bench/pebble_target.h"
 #include "disk/mem_disk.h"
 #include "judge/disk_system.h"
 

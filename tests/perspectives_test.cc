@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "judge/disk_system.h"
-#include "models/f2fs_check.h"
-#include "models/journal_check.h"
+#include "models/f2fs/check.h"
+#include "models/journal/check.h"
 
 namespace sisyfs {
 namespace {

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <random>
 
+#include "crash/crash_points.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
-#include "crash/looks.h"
-#include "models/f2fs_check.h"
+#include "models/f2fs/check.h"
 #include "target/options.h"
 
 namespace sisyfs {
@@ -47,9 +47,9 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
     const Op& op = ops[random() % ops.size()].op;
     if (op.kind == OpKind::kRemount) continue;
     (void)running->apply(op);
-    Looks looks(setup->device, disk.state());
-    while (const Look* look = looks.next()) {
-      CrashStates states(look->epoch, setup->enumeration);
+    CrashPoints points(setup->device, disk.state());
+    while (const CrashPoint* point = points.next()) {
+      CrashStates states(point->epoch, setup->enumeration);
       for (unsigned i = 0; i < 40; ++i) {
         CrashState* state = states.next();
         if (state == nullptr) break;
@@ -72,7 +72,7 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
         EXPECT_EQ(known.log.digest(), right.log.digest());
       }
     }
-    disk.load(looks.settled());
+    disk.load(points.settled());
   }
   return counts;
 }

@@ -108,7 +108,7 @@ TEST(StableWordsTest, AWordHoldsUntilAStrongerOneIsSaid) {
   EXPECT_EQ(words.said(), Stable::kNothing);
   for (const Stable says : {Stable::kEarlierCalls, Stable::kThisCallToo, Stable::kEarlierCalls}) {
     log.add_flush();
-    log.add_mark({MarkKind::kPromise, static_cast<uint32_t>(says)});
+    log.add_boundary({BoundaryKind::kPromise, static_cast<uint32_t>(says)});
   }
   words.restart(log);
   ASSERT_EQ(words.count(), 3u);

@@ -32,7 +32,7 @@ namespace {
     "ForgiveRepaired",   "ReadsByPlace",
     "TrustEntry",        "ForgetCheckReads",
     "ForgetTrialReads",  "SkipFirstChange",
-    "OneNestedLook",     "CloseNested",
+    "OneNestedPoint",    "CloseNested",
     "FailedWrites",      "ScratchUnread",
     "ForgetChange",      "FailFirstOnly",
     "RefusalUndone",     "DeafToWords",

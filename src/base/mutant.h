@@ -63,7 +63,7 @@ enum class Mutant : uint8_t {
   kForgetCheckReads,    // what a known check read does not count as read by the recovery
   kForgetTrialReads,    // what the trial of a recovery read does not count as read by it
   kSkipFirstChange,     // no power cut right after recovery first changes what it read
-  kOneNestedLook,       // of each recovery only one moment is cut
+  kOneNestedPoint,      // of each recovery only one moment is cut
   kCloseNested,         // a power cut in recovery settles what the first one left open
   kFailedWrites,        // a write to the disk that fails is done all the same
   kScratchUnread,       // on a disk in scratch, what was in doubt is as the image says

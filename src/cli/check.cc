@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/plugin_check.h"
 #include "judge/catalogue.h"
 #include "models/targets.h"
 

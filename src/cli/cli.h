@@ -98,6 +98,5 @@ void add_new_plugin(CLI::App& app, int& exit);
 void add_targets(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);
 void add_museum(CLI::App& app, int& exit);
-void add_bench(CLI::App& app, int& exit);
 
 }  // namespace sisyfs::cli

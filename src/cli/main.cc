@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pebble_target.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +10,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/bench.h"
+#include "bench/bench.h"
+#include "bench/pebble_target.h"
 #include "cli/cli.h"
 
 namespace {

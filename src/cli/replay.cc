@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"

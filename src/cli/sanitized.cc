@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/needed_libraries.h"
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/needed_libraries.h"
+#include "adapters/plugin/plugin_check.h"
 
 namespace sisyfs::cli {
 namespace {

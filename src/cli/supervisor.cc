@@ -16,7 +16,7 @@
 #include <new>
 #include <string>
 
-#include "adapters/fence.h"
+#include "adapters/plugin/fence.h"
 #include "cli/cli.h"
 
 namespace sisyfs::cli {

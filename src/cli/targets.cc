@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "adapters/plugin_check.h"
+#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "report/finding_json.h"
 

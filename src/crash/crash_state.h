@@ -40,7 +40,7 @@ class CrashState {
   const Epoch& epoch() const { return *epoch_; }
   uint64_t lost_pieces() const { return lost_; }
   bool piece_kept(uint32_t piece) const { return piece_kept_[piece] != 0; }
-  // Kept means that the device wrote it; a later write may lie over it.
+  // KeptRange means that the device wrote it; a later write may lie over it.
   WriteFate fate(uint32_t write) const;
 
   // The digest of the image, without building it.

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "crash/crash_points.h"
 #include "crash/crash_states.h"
-#include "crash/looks.h"
 
 namespace sisyfs {
 namespace {
@@ -61,9 +61,9 @@ std::set<std::vector<std::byte>> disks_left_by(std::string_view name) {
   EXPECT_EQ(disk.write(BlockAddress(6), three), IoStatus::kOk);
   EXPECT_EQ(disk.write(BlockAddress(3), two), IoStatus::kOk);
   std::set<std::vector<std::byte>> disks;
-  Looks looks(model, disk.state());
-  while (const Look* look = looks.next()) {
-    CrashStates states(look->epoch);
+  CrashPoints points(model, disk.state());
+  while (const CrashPoint* point = points.next()) {
+    CrashStates states(point->epoch);
     while (CrashState* state = states.next()) {
       const auto bytes = state->image().bytes();
       disks.emplace(bytes.begin(), bytes.end());
@@ -137,17 +137,17 @@ TEST(DeviceModelTest, APendingDiscardLeavesTheOldContentOrWhatTheDeviceMakesOfIt
     MemDisk disk(image);
     disk.set_discard(model.discard);
     EXPECT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
-    Looks looks(model, disk.state());
+    CrashPoints points(model, disk.state());
     std::set<int> found;
-    while (const Look* look = looks.next()) {
-      CrashStates states(look->epoch);
+    while (const CrashPoint* point = points.next()) {
+      CrashStates states(point->epoch);
       while (CrashState* state = states.next()) {
         const Block* block = state->image().block(BlockAddress(3));
         found.insert(block == nullptr ? 0 : static_cast<int>(block->bytes()[0]));
       }
     }
-    EXPECT_EQ(looks.settled().current, disk.state().current);
-    EXPECT_EQ(looks.settled().log.digest(), disk.state().log.digest()) << "it is still in doubt";
+    EXPECT_EQ(points.settled().current, disk.state().current);
+    EXPECT_EQ(points.settled().log.digest(), disk.state().log.digest()) << "it is still in doubt";
     return found;
   };
   EXPECT_EQ(contents(DiscardReads::kZeros), (std::set<int>{0, 7}));

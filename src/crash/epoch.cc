@@ -165,7 +165,7 @@ void Epoch::settle_where(IsSettled is_settled) {
 }
 
 // Of each block only what lies above the newest content that was surely kept is open.
-void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
+void Epoch::narrow(std::span<const KeptRange> known, Epoch& to) const {
   to.restart(durable_);
   const auto lost = [&](const Slot& slot) {
     return known[pieces_[slot.piece].chain].most <= pieces_[slot.piece].rank &&
@@ -195,8 +195,8 @@ void Epoch::narrow(std::span<const Kept> known, Epoch& to) const {
   to.freeze();
 }
 
-Digest Epoch::narrowed_digest(std::span<const Kept> known, Epoch& to) const {
-  if (!std::ranges::all_of(known, [](const Kept& kept) { return kept.least == kept.most; })) {
+Digest Epoch::narrowed_digest(std::span<const KeptRange> known, Epoch& to) const {
+  if (!std::ranges::all_of(known, [](const KeptRange& kept) { return kept.least == kept.most; })) {
     narrow(known, to);
     return to.digest();
   }
@@ -246,7 +246,7 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
   const auto slot_from = [&](uint32_t p) {
     return p < pieces_.size() ? pieces_[p].first_slot : static_cast<uint32_t>(slots_.size());
   };
-  const auto add_cut = [&] { log.add_mark({MarkKind::kPowerCut, 0}); };
+  const auto add_cut = [&] { log.add_boundary({BoundaryKind::kPowerCut, 0}); };
   const uint32_t end = slot_from(end_piece);
   uint32_t last = kNone, layer = kNone;
   for (uint32_t s = slot_from(first_piece); s < end;) {

@@ -134,19 +134,19 @@ class Epoch {
   // What is in doubt, as a log on top of durable() and of what is open behind power cuts.
   Log pending_log() const { return log_of(frozen_pieces_, static_cast<uint32_t>(pieces_.size())); }
   // What is open behind power cuts, as a log on top of durable(), with a mark where each cut came.
-  Log open_log() const { return log_of(0, frozen_pieces_); }
+  Log undecided_log() const { return log_of(0, frozen_pieces_); }
   // The same epoch again, from its durable image and such a log.
   void restart(Image durable, const Log& open);
 
   // How many pieces of a chain were kept: all from `least` to `most` is possible.
-  struct Kept {
+  struct KeptRange {
     uint32_t least = 0;
     uint32_t most = 0;
   };
   // This epoch as far as it is still open when of each chain so much is known, all of it behind a cut.
-  void narrow(std::span<const Kept> known, Epoch& to) const;
+  void narrow(std::span<const KeptRange> known, Epoch& to) const;
   // The digest of what narrow() makes. Where nothing is open any more, nothing is made for it.
-  Digest narrowed_digest(std::span<const Kept> known, Epoch& to) const;
+  Digest narrowed_digest(std::span<const KeptRange> known, Epoch& to) const;
 
   std::span<const Write> writes() const { return writes_; }
   std::span<const Piece> pieces() const { return pieces_; }

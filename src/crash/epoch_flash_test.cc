@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "crash/crash_points.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
-#include "crash/looks.h"
 
 namespace sisyfs {
 namespace {
@@ -58,9 +58,9 @@ IoStatus program(MemDisk& disk, uint64_t page, std::string_view halves) {
 // All that a cut during the log of a disk may leave.
 std::set<std::string> cuts_of(const MemDisk& disk, const DeviceModel& model = nand()) {
   std::set<std::string> disks = {text_of(disk.state().durable)};  // there may be nothing to look at
-  Looks looks(model, disk.state());
-  while (const Look* look = looks.next()) disks.merge(disks_of(look->epoch));
-  EXPECT_EQ(looks.settled().durable, disk.state().current) << "raw flash has no cache";
+  CrashPoints points(model, disk.state());
+  while (const CrashPoint* point = points.next()) disks.merge(disks_of(point->epoch));
+  EXPECT_EQ(points.settled().durable, disk.state().current) << "raw flash has no cache";
   return disks;
 }
 
@@ -207,10 +207,10 @@ TEST(EpochFlashTest, WhatACutLeftOpenComesBackFromItsLog) {
     if (epoch.empty()) continue;
     const uint32_t length = epoch.chains()[0].length;
     const uint32_t least = static_cast<uint32_t>(random() % (length + 1));
-    const Epoch::Kept known{least, least + static_cast<uint32_t>(random() % (length - least + 1))};
+    const Epoch::KeptRange known{least, least + static_cast<uint32_t>(random() % (length - least + 1))};
     Epoch open(nand(), disk.state().durable), again(open);
     epoch.narrow(std::span(&known, 1), open);
-    again.restart(open.durable(), open.open_log());
+    again.restart(open.durable(), open.undecided_log());
     EXPECT_EQ(again.digest(), open.digest());
     EXPECT_EQ(again.count(), open.count());
     EXPECT_EQ(disks_of(again), disks_of(open));
@@ -231,10 +231,10 @@ TEST(EpochFlashTest, WithoutInterruptionsACutFallsBetweenTwoCalls) {
 TEST(EpochFlashTest, AWriteThatWasCutOffIsTorn) {
   MemDisk disk(flash_of("....", 2));
   ASSERT_EQ(program(disk, 0, "ab"), IoStatus::kOk);
-  Looks looks(nand(), disk.state());
-  const Look* look = looks.next();
-  ASSERT_NE(look, nullptr);
-  CrashState state(look->epoch);
+  CrashPoints points(nand(), disk.state());
+  const CrashPoint* point = points.next();
+  ASSERT_NE(point, nullptr);
+  CrashState state(point->epoch);
   EXPECT_EQ(state.fate(0), WriteFate::kKept);
   state.keep(0, 1);
   EXPECT_EQ(state.fate(0), WriteFate::kTorn);

@@ -40,7 +40,7 @@ bool LazyStates::next() {
 
 LazyStates::Fate LazyStates::fate(const Epoch::Slot& slot) const {
   const Epoch::Piece& piece = epoch_->pieces()[slot.piece];
-  const Epoch::Kept& known = known_[piece.chain];
+  const Epoch::KeptRange& known = known_[piece.chain];
   return piece.rank < known.least ? Fate::kKept : piece.rank >= known.most ? Fate::kLost : Fate::kOpen;
 }
 
@@ -112,7 +112,7 @@ void LazyStates::forget(size_t count) {
   rewind();
 }
 
-std::span<const Epoch::Kept> LazyStates::known_after(uint32_t reads) {
+std::span<const Epoch::KeptRange> LazyStates::known_after(uint32_t reads) {
   earlier_ = known_;
   if (mutant(Mutant::kKnowAll)) return earlier_;
   for (size_t c = choices_.size(); c-- > 0 && choices_[c].read > reads;)
@@ -122,7 +122,7 @@ std::span<const Epoch::Kept> LazyStates::known_after(uint32_t reads) {
 
 StateCount LazyStates::stands_for() const {
   StateCount count = 1;
-  for (const Epoch::Kept& known : known_) count *= StateCount(uint64_t{known.most} - known.least + 1);
+  for (const Epoch::KeptRange& known : known_) count *= StateCount(uint64_t{known.most} - known.least + 1);
   return count;
 }
 

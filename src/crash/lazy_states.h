@@ -43,7 +43,7 @@
 
 namespace sisyfs {
 
-class LazyStates : public Undecided {
+class LazyStates : public Decider {
  public:
   // Borrows the epoch, which must not change while this is in use.
   explicit LazyStates(const Epoch& epoch) { restart(epoch); }
@@ -65,9 +65,9 @@ class LazyStates : public Undecided {
   // How many crash states the run at hand stands for, as far as it has come.
   StateCount stands_for() const;
   // What is known of each chain by now.
-  std::span<const Epoch::Kept> known() const { return known_; }
+  std::span<const Epoch::KeptRange> known() const { return known_; }
   // What was known of each chain after the first so many reads of the run.
-  std::span<const Epoch::Kept> known_after(uint32_t reads);
+  std::span<const Epoch::KeptRange> known_after(uint32_t reads);
   // Some choice was made in this run.
   bool decided() const { return !choices_.empty(); }
   // The reader starts again from its first read, and will read the same.
@@ -82,7 +82,7 @@ class LazyStates : public Undecided {
  private:
   struct Choice {
     uint32_t chain = 0;
-    Epoch::Kept before;
+    Epoch::KeptRange before;
     uint32_t rank = 0;
     uint32_t read = 0;  // of the run, from 1
     uint32_t place = 0;
@@ -100,9 +100,9 @@ class LazyStates : public Undecided {
   const Block* content(uint32_t place, uint32_t slot) const;
 
   const Epoch* epoch_ = nullptr;
-  std::vector<Epoch::Kept> known_;  // by chain
+  std::vector<Epoch::KeptRange> known_;  // by chain
   std::vector<Choice> choices_;
-  std::vector<Epoch::Kept> earlier_;
+  std::vector<Epoch::KeptRange> earlier_;
   uint32_t reads_ = 0;
   size_t passed_ = 0;     // choices that the reader of this run has come by
   bool strayed_ = false;  // it came by one that was made elsewhere, or by a new one before the old

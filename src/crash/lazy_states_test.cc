@@ -122,9 +122,9 @@ TEST_P(LazyStatesProperty, WhatIsReadOnceStaysAsItWas) {
 // A reader may want to go on from what it knew before its last reads: those were only a trial.
 TEST_P(LazyStatesProperty, WhatWasKnownAfterSomeReadsIsKnownLater) {
   std::mt19937_64 random(5);
-  const auto ranges = [](std::span<const Epoch::Kept> known) {
+  const auto ranges = [](std::span<const Epoch::KeptRange> known) {
     std::vector<std::pair<uint32_t, uint32_t>> all;
-    for (const Epoch::Kept& kept : known) all.emplace_back(kept.least, kept.most);
+    for (const Epoch::KeptRange& kept : known) all.emplace_back(kept.least, kept.most);
     return all;
   };
   for (int round = 0; round < 100; round++) {
@@ -216,7 +216,7 @@ TEST_P(LazyStatesProperty, WhatIsOpenComesBackFromItsLog) {
   for (int round = 0; round < 200; round++) {
     Epoch epoch = random_epoch(random, GetParam(), 2);
     Epoch again(GetParam(), Image(kSmall));
-    again.restart(epoch.durable(), epoch.open_log());
+    again.restart(epoch.durable(), epoch.undecided_log());
     std::vector<const Event*> events;
     const Log pending = epoch.pending_log();
     for (const Event* event : pending.events(events)) again.add(*event);

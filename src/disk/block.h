@@ -16,8 +16,8 @@
 #include <span>
 
 #include "base/digest.h"
+#include "base/ref.h"
 #include "disk/geometry.h"
-#include "disk/ref.h"
 
 namespace sisyfs {
 
@@ -37,8 +37,8 @@ struct Block {
 
 using BlockRef = Ref<Block>;  // null: all bytes are zero
 
-// The block with these bytes. Looks first in a small direct-mapped cache of this thread, so that content
-// written again and again is stored once; docs/design/images.md says why there is no global table.
+// The block with these bytes. CrashPoints first in a small direct-mapped cache of this thread, so that
+// content written again and again is stored once; docs/design/images.md says why there is no global table.
 BlockRef make_block(std::span<const std::byte> bytes);
 
 // The block of `size` bytes of this value, and the one that cannot be read (its bytes mean nothing).

@@ -68,12 +68,12 @@ class Disk {
   [[nodiscard]] virtual IoStatus discard(BlockAddress first, BlockCount count) = 0;
 
   // Records where an op begins or ends or a promise was made. Called by the checker, not by a target.
-  virtual void mark(const Mark& mark) = 0;
+  virtual void note(const Boundary& boundary) = 0;
 
   // For a target that commits on its own account: from here on no power cut may lose what it says. Optional,
   // and only a claim: nothing becomes durable by it. What is said while it mounts or repairs counts for
   // nothing, since all that was there is promised then anyway.
-  void say_stable(Stable what) { mark({MarkKind::kPromise, static_cast<uint32_t>(what)}); }
+  void say_stable(Stable what) { note({BoundaryKind::kPromise, static_cast<uint32_t>(what)}); }
 };
 
 }  // namespace sisyfs

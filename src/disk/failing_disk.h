@@ -51,7 +51,7 @@ class FailingDisk : public Disk {
   IoStatus discard(BlockAddress first, BlockCount count) override {
     return fails(++counts_.discards, plan_.fail_discard) ? IoStatus::kIoError : below_.discard(first, count);
   }
-  void mark(const Mark& mark) override { below_.mark(mark); }
+  void note(const Boundary& boundary) override { below_.note(boundary); }
 
  private:
   bool fails(uint64_t ordinal, uint64_t planned) const {

@@ -67,11 +67,11 @@ void Log::add_flush() {
   count_in(Digest{3, 0});
 }
 
-void Log::add_mark(const Mark& mark) {
-  if (mark.kind == MarkKind::kOpBegin) op_ = mark.number;
-  append(EventKind::kMark, {}, {})->mark = mark;
-  if (mark.kind == MarkKind::kPromise) promises_++;
-  if (mark.kind == MarkKind::kOpEnd) op_ = kNoOp;
+void Log::add_boundary(const Boundary& boundary) {
+  if (boundary.kind == BoundaryKind::kOpBegin) op_ = boundary.number;
+  append(EventKind::kBoundary, {}, {})->boundary = boundary;
+  if (boundary.kind == BoundaryKind::kPromise) promises_++;
+  if (boundary.kind == BoundaryKind::kOpEnd) op_ = kNoOp;
 }
 
 void Log::add_stray(Access access, BlockAddress first, BlockCount count) {

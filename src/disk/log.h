@@ -4,7 +4,7 @@
 // target made a promise. Copying is O(1), appending is O(1), and no byte is copied: a write holds
 // references to the same blocks as the image it went to.
 //
-//   log.add_mark({MarkKind::kOpBegin, 7});
+//   log.add_boundary({BoundaryKind::kOpBegin, 7});
 //   log.add_write(BlockAddress(3), blocks, {.fua = true});  // belongs to op 7
 //   for (const Event* event : log.events(scratch)) ...
 //
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/ref.h"
 #include "disk/block.h"
 #include "disk/geometry.h"
-#include "disk/ref.h"
 
 namespace sisyfs {
 
@@ -28,22 +28,22 @@ enum class EventKind : uint8_t {
   kWrite,
   kFlush,    // everything before it is durable once it is done
   kDiscard,  // a write of what the device lets discarded blocks read as; of raw flash: an erase
-  kMark,
+  kBoundary,
   kStray,  // an access outside of the disk, or a misuse of raw flash; it had no effect
 };
 
-enum class MarkKind : uint8_t {
+enum class BoundaryKind : uint8_t {
   kOpBegin,   // op `number` begins; writes from here on belong to it
   kOpEnd,     // op `number` has returned
   kPromise,   // the target has promised durability: by a call that returned, or as Stable (disk.h) says
   kPowerCut,  // the power went and came back: what came before is on the disk or not, unseen
 };
 
-struct Mark {
-  MarkKind kind = MarkKind::kOpBegin;
+struct Boundary {
+  BoundaryKind kind = BoundaryKind::kOpBegin;
   uint32_t number = 0;
 
-  friend bool operator==(const Mark&, const Mark&) = default;
+  friend bool operator==(const Boundary&, const Boundary&) = default;
 };
 
 // What a block is for (superblock, inode, file data), as an id that the target's naming gives out.
@@ -75,7 +75,7 @@ struct Event {
   Access access = Access::kWrite;  // kStray: what was tried
   WriteFlags flags;                // kWrite
   bool tied_to_previous = false;   // kWrite, kDiscard: a further run of blocks of the event before it
-  Mark mark;                       // kMark
+  Boundary boundary;               // kBoundary
   uint32_t op = kNoOp;             // the op during which it was issued
   BlockAddress first;              // kWrite, kDiscard, kStray
   BlockCount count;
@@ -109,7 +109,7 @@ class Log {
   // The same for a discard; the blocks are what is read there afterwards.
   void add_discard(BlockAddress first, std::span<BlockRef> blocks, bool tied_to_previous = false);
   void add_flush();
-  void add_mark(const Mark& mark);
+  void add_boundary(const Boundary& boundary);
   void add_stray(Access access, BlockAddress first, BlockCount count);
 
   // The op to which what is added next belongs; marks set it as ops begin and end.

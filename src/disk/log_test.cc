@@ -20,16 +20,16 @@ void add(Log& log, uint64_t first, std::vector<int> values, WriteFlags flags = {
 
 TEST(LogTest, EventsComeInIssueOrderWithTheirOpAndContent) {
   Log log;
-  log.add_mark({MarkKind::kOpBegin, 7});
+  log.add_boundary({BoundaryKind::kOpBegin, 7});
   add(log, 3, {1, 0}, {.fua = true, .block_kind = BlockKind{5}});
-  log.add_mark({MarkKind::kOpEnd, 7});
+  log.add_boundary({BoundaryKind::kOpEnd, 7});
   std::vector<BlockRef> discarded(2);
   discarded[0] = block(9);
   log.add_discard(BlockAddress(8), discarded);
   log.add_flush();
   std::vector<const Event*> events;
   ASSERT_EQ(log.events(events).size(), 5u);
-  EXPECT_EQ(events[0]->mark, (Mark{MarkKind::kOpBegin, 7}));
+  EXPECT_EQ(events[0]->boundary, (Boundary{BoundaryKind::kOpBegin, 7}));
   const Event& write = *events[1];
   EXPECT_EQ(write.kind, EventKind::kWrite);
   EXPECT_EQ(write.op, 7u);
@@ -68,7 +68,7 @@ TEST(LogTest, DigestSeesEffectsAndTheirOrderButNotMarks) {
   Log a, b, c, d, e, f;
   add(a, 1, {1});
   add(a, 2, {2});
-  b.add_mark({MarkKind::kOpBegin, 1});
+  b.add_boundary({BoundaryKind::kOpBegin, 1});
   add(b, 1, {1}, {.block_kind = BlockKind{3}});
   b.add_stray(Access::kRead, BlockAddress(99), BlockCount(1));
   add(b, 2, {2});

@@ -6,7 +6,7 @@
 //   MemDisk disk{Image(geometry)};
 //   DiskState before = disk.save();
 //   run_op(disk);
-//   ... judge disk.state() with crash/looks.h, which also returns the settled state to go on from ...
+//   ... judge disk.state() with crash/crash_points.h, which also returns the settled state to go on from ...
 //   disk.load(before);
 //
 // The disk does not itself decide what is durable: that depends on the device model, which crash/ knows.
@@ -30,28 +30,28 @@ struct DiskState {
   Image current;  // durable with all of the log applied: what reads see
   Log log;        // from durable to current
   // Writes of which earlier power cuts kept some, nobody knows which, with a mark where each cut came.
-  // Nothing in the images shows them; who reads such a block decides (see Undecided), unless the log covers
+  // Nothing in the images shows them; who reads such a block decides (see Decider), unless the log covers
   // it.
-  Log open;
+  Log undecided;
 
   // A disk on which everything is durable.
   explicit DiskState(Image image) : durable(image), current(std::move(image)) {}
-  DiskState(Image durable_image, Image current_image, Log pending, Log open_writes = {})
+  DiskState(Image durable_image, Image current_image, Log pending, Log undecided_writes = {})
       : durable(std::move(durable_image)),
         current(std::move(current_image)),
         log(std::move(pending)),
-        open(std::move(open_writes)) {}
+        undecided(std::move(undecided_writes)) {}
 
   // Equal digests: the same durable content and the same events since.
   Digest digest() const {
-    return digest_at(1, durable.digest()) + digest_at(2, log.digest()) + digest_at(3, open.digest());
+    return digest_at(1, durable.digest()) + digest_at(2, log.digest()) + digest_at(3, undecided.digest());
   }
 };
 
 // Who knows what blocks hold that a power cut left open.
-class Undecided {
+class Decider {
  public:
-  virtual ~Undecided() = default;
+  virtual ~Decider() = default;
   // If this block is open, decides what it holds. False: it is what the image says.
   virtual bool decide(BlockAddress address, BlockRef* block) = 0;
 };
@@ -74,7 +74,7 @@ class MemDisk : public Disk {
   void set_discard(DiscardReads reads) { discard_reads_ = reads; }
   // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the
   // first time is as `undecided` says, if there is one.
-  void watch(FirstReads* reads, Undecided* undecided = nullptr) {
+  void watch(FirstReads* reads, Decider* undecided = nullptr) {
     reads_ = reads;
     undecided_ = undecided;
   }
@@ -102,8 +102,8 @@ class MemDisk : public Disk {
   IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags = {}) override;
   IoStatus flush() override;
   IoStatus discard(BlockAddress first, BlockCount count) override;
-  void mark(const Mark& mark) override {
-    if (keeps_log_) state_.log.add_mark(mark);
+  void note(const Boundary& boundary) override {
+    if (keeps_log_) state_.log.add_boundary(boundary);
   }
 
  private:
@@ -126,7 +126,7 @@ class MemDisk : public Disk {
   DiskState state_;
   DiscardReads discard_reads_ = DiscardReads::kZeros;
   FirstReads* reads_ = nullptr;
-  Undecided* undecided_ = nullptr;
+  Decider* undecided_ = nullptr;
   uint32_t fail_call_ = 0;
   bool call_failed_ = false;
   std::vector<BlockRef> blocks_;  // of the write at hand

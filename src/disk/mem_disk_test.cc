@@ -143,12 +143,12 @@ TEST_F(TraceDiskTest, TheObserverSeesEachCallAndWhatTheTargetWasTold) {
   std::vector<DiskCall> calls;
   TraceDisk traced(failing, [&](const DiskCall& call) { calls.push_back(call); });
   const Bytes bytes = filled(8, 5);
-  traced.mark({MarkKind::kOpBegin, 1});
+  traced.note({BoundaryKind::kOpBegin, 1});
   EXPECT_EQ(traced.write(BlockAddress(3), bytes, {.fua = true}), IoStatus::kOk);
   EXPECT_EQ(traced.flush(), IoStatus::kIoError);
   EXPECT_EQ(traced.discard(BlockAddress(9), BlockCount(1)), IoStatus::kOutOfRange);
   ASSERT_EQ(calls.size(), 4u);
-  EXPECT_EQ(calls[0].mark.number, 1u);
+  EXPECT_EQ(calls[0].boundary.number, 1u);
   EXPECT_EQ(calls[1].kind, DiskCall::Kind::kWrite);
   EXPECT_EQ(calls[1].first, BlockAddress(3));
   EXPECT_EQ(calls[1].bytes.size(), 8u);
@@ -185,7 +185,7 @@ TEST_F(ScratchTest, ReadsSeeWritesAndTheStateDoesNot) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
   ASSERT_EQ(disk.flush(), IoStatus::kOk);
-  disk.mark({MarkKind::kPromise, 1});
+  disk.note({BoundaryKind::kPromise, 1});
   EXPECT_EQ(content(disk, 1, 4), filled(4, 3));
   EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
   EXPECT_EQ(content(disk, 3, 4), filled(4, 0));
@@ -222,7 +222,7 @@ TEST_F(ScratchTest, WhatIsWrittenBackIsNoChange) {
 }
 
 // Blocks that are open: each holds a value of its own, once somebody asks.
-struct OddBlocksOpen : Undecided {
+struct OddBlocksOpen : Decider {
   bool decide(BlockAddress address, BlockRef* block) override {
     asked.push_back(address.value);
     if (address.value % 2 == 0) return false;
@@ -347,7 +347,7 @@ TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
 }
 
 // Everything holds sevens, once somebody asks.
-struct Sevens : Undecided {
+struct Sevens : Decider {
   bool decide(BlockAddress address, BlockRef* block) override {
     asked.push_back(address.value);
     *block = filled_block(4, std::byte{7});

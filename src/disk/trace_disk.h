@@ -13,7 +13,7 @@
 namespace sisyfs {
 
 struct DiskCall {
-  enum class Kind { kRead, kWrite, kFlush, kDiscard, kMark };
+  enum class Kind { kRead, kWrite, kFlush, kDiscard, kBoundary };
 
   Kind kind = Kind::kFlush;
   IoStatus status = IoStatus::kOk;
@@ -21,8 +21,8 @@ struct DiskCall {
   BlockCount count = {};    // discard
   // read, write: what was read or written; the caller's memory, so it is dead once the call returns
   std::span<const std::byte> bytes = {};
-  WriteFlags flags = {};  // write
-  Mark mark = {};         // mark
+  WriteFlags flags = {};   // write
+  Boundary boundary = {};  // mark
 };
 
 class TraceDisk : public Disk {
@@ -47,9 +47,9 @@ class TraceDisk : public Disk {
     const IoStatus status = below_.discard(first, count);
     return tell({.kind = DiskCall::Kind::kDiscard, .status = status, .first = first, .count = count});
   }
-  void mark(const Mark& mark) override {
-    below_.mark(mark);
-    tell({.kind = DiskCall::Kind::kMark, .mark = mark});
+  void note(const Boundary& boundary) override {
+    below_.note(boundary);
+    tell({.kind = DiskCall::Kind::kBoundary, .boundary = mark});
   }
 
  private:

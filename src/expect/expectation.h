@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/shared.h"
 #include "expect/contract.h"
 #include "expect/explain.h"
 #include "expect/history.h"
-#include "tree/shared.h"
 #include "tree/tree.h"
 
 namespace sisyfs {
@@ -57,8 +57,8 @@ class Expectation {
   // The system says that it is stable now, without a call that asked for it. In reports the promise is that
   // of call `by`: the one that was in flight. Like promise_all() this is for the calls that have returned, so
   // for one that is in flight it comes before begin_op().
-  void mark_stable() { promise_all(); }
-  void mark_stable(uint32_t by) {
+  void promise_stable() { promise_all(); }
+  void promise_stable(uint32_t by) {
     promise_all();
     covered_by_ = by;
   }

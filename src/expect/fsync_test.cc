@@ -74,7 +74,7 @@ TEST(FsyncReasonTest, BothNamesOfARename) {
 TEST(FsyncReasonTest, TreeFromBeforeTheWindowIsLostDurability) {
   Expectation e(Contract::kFsync, Tree());
   run(e, [](Tree& t) { return t.create("/a"); });
-  e.mark_stable();
+  e.promise_stable();
   const Tree past[] = {Tree()};
   EXPECT_EQ(e.why_not(Tree(), past),
             "lost durability: the tree just before what was promised came back; file /a: missing");

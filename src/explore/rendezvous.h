@@ -27,7 +27,7 @@ class Rendezvous {
       meeting_.notify_all();
       return;
     }
-    for (uint32_t i = 0; i < kLooks && !team_.pause_wanted(); ++i) {
+    for (uint32_t i = 0; i < kPoints && !team_.pause_wanted(); ++i) {
       if (meeting_.load(std::memory_order_acquire) != meeting) return;
       relax();
     }
@@ -37,7 +37,7 @@ class Rendezvous {
   }
 
  private:
-  static constexpr uint32_t kLooks = 2048;  // some tens of microseconds
+  static constexpr uint32_t kPoints = 2048;  // some tens of microseconds
 
   static void relax() {
 #if defined(__x86_64__)

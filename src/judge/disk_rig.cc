@@ -123,11 +123,11 @@ void DiskRig::begin(const DiskSystemState& from) {
   if (from.system_ops >= setup_.max_system_ops)
     std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
   if (!from.kept) std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
-  seen_looks_.clear();
+  seen_points_.clear();
   seen_crashes_.clear();
   looking_ = false;
   cuts_.clear_counts();
-  if (!from.disk.open.empty()) open_.restart(from.disk.durable, from.disk.open);
+  if (!from.disk.undecided.empty()) open_.restart(from.disk.durable, from.disk.undecided);
 }
 
 OpResult DiskRig::perform(const Op& op) {
@@ -151,7 +151,7 @@ void DiskRig::run(uint32_t number) {
 bool DiskRig::run_again() {
   for (;;) {
     if (position_ >= DiskMove::kPositions || from_->damaged) return false;
-    if (from_->disk.open.empty() || !open_states_.next()) {
+    if (from_->disk.undecided.empty() || !open_states_.next()) {
       // The next access fails, as long as there was one to fail.
       if (from_->failures >= setup_.failures) return false;
       if (fail_ != 0 && !failed_yet_) {
@@ -172,7 +172,7 @@ bool DiskRig::run_again() {
 
 // What power cuts have left open is decided where the op reads it, unless something lies over it.
 void DiskRig::watch_open() {
-  if (from_->disk.open.empty()) return;
+  if (from_->disk.undecided.empty()) return;
   reads_.restart(disk_.geometry().block_count);
   for (const Event* event : from_->disk.log.events(events_)) {
     for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
@@ -197,7 +197,7 @@ bool DiskRig::run_this_way() {
   letter_ = letter_of(op, tree);
   expected_ = sisyfs::apply(op, tree);
   if (op.kind == OpKind::kRestore) tree = *from_->kept;
-  disk_.mark({MarkKind::kOpBegin, 0});
+  disk_.note({BoundaryKind::kOpBegin, 0});
   (void)target_->take_marks();
   (void)target_->take_new_edges();
   watch_open();
@@ -213,7 +213,7 @@ bool DiskRig::run_this_way() {
   failed_yet_ = failed_yet_ || failed;
   outcome_.marks |= marks_of(*target_);
   if (failed) outcome_.marks |= kAccessFailed;
-  disk_.mark({MarkKind::kOpEnd, 0});
+  disk_.note({BoundaryKind::kOpEnd, 0});
   const uint32_t faults = faults_of(*target_);
   if (is_dead(faults)) {
     judge_death(faults);
@@ -264,13 +264,13 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
   }
   if (words_.said() == Stable::kThisCallToo && result_.error == 0) after_.promise_all();
   if (result_.error == 0 && promises_all(traits_, op.kind)) {
-    disk_.mark({MarkKind::kPromise, 0});
+    disk_.note({BoundaryKind::kPromise, 0});
     after_.promise_all();
   } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
-    disk_.mark({MarkKind::kPromise, 0});
+    disk_.note({BoundaryKind::kPromise, 0});
     op.kind == OpKind::kFsync ? after_.promise_file(op.path) : after_.promise_data(op.path);
   } else if (result_.error == 0 && op.kind == OpKind::kWriteSync) {
-    disk_.mark({MarkKind::kPromise, 0});
+    disk_.note({BoundaryKind::kPromise, 0});
     after_.promise_write(op.path, op.offset, op.length);
   }
 }
@@ -278,7 +278,7 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
 // A call that fails has done nothing: there is no more to be stable than what came before it.
 void DiskRig::heed_words(const Tree& after, bool may_be_done) {
   const bool succeeds = result_.error == 0;
-  after_.mark_stable(after_.calls() + (succeeds ? 1 : 0));
+  after_.promise_stable(after_.calls() + (succeeds ? 1 : 0));
   earlier_stable_ = this_stable_ = after_;
   if (succeeds || may_be_done) earlier_stable_.begin_op(after);
   if (!succeeds) {
@@ -316,7 +316,7 @@ void DiskRig::judge_op() {
     else if (seen.error != 0 || seen.tree != after_.now().digest())
       outcome_.findings |= bit(wrong_effect());
   }
-  const bool was_open = !from_->disk.open.empty();
+  const bool was_open = !from_->disk.undecided.empty();
   if (was_open) disk_.watch(nullptr);
   // Beyond what the reference knows there is nothing to hold the system against.
   over_ = outcome_.findings != 0 || gone;
@@ -324,9 +324,9 @@ void DiskRig::judge_op() {
   outcome_.findings |= findings_of(log_);
   if (over_ && !gone) return;
   if (was_open) {
-    if (open_states_.decided()) outcome_.marks |= kOpenRead;
+    if (open_states_.decided()) outcome_.marks |= kUndecidedRead;
     open_.narrow(open_states_.known(), open_after_);
-    disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.open_log()));
+    disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.undecided_log()));
   }
   if (setup_.crashes) cuts_.restart(disk_.state(), events_before_);
 }
@@ -345,30 +345,30 @@ FindingKind DiskRig::wrong_effect() const {
   return result_.error == 0 ? FindingKind::kHiddenError : FindingKind::kFailedChange;
 }
 
-bool DiskRig::next_look() {
+bool DiskRig::next_point() {
   if (!setup_.crashes || (over_ && outcome_.findings != 0) || from_->damaged) return false;
-  while (const Look* look = cuts_.next_look()) {
+  while (const CrashPoint* point = cuts_.next_point()) {
     const uint32_t position = position_++;
     if (position >= DiskMove::kPositions) {
-      cuts_.leave_look();
+      cuts_.leave_point();
       continue;
     }
-    promises_before_cut_ = look->promises;
-    crash_expectation_ = &expectation_after(look->promises);
+    promises_before_cut_ = point->promises;
+    crash_expectation_ = &expectation_after(point->promises);
     crash_expectation_digest_ = crash_expectation_->digest();
-    const Digest what = digest_at(1, look->epoch.digest()) + digest_at(2, crash_expectation_digest_);
+    const Digest what = digest_at(1, point->epoch.digest()) + digest_at(2, crash_expectation_digest_);
     // Only an outcome can say that there may be looks without a number, so the last one that has one counts.
-    if (!seen_looks_.insert(what) && position + 1 < DiskMove::kPositions) continue;
+    if (!seen_points_.insert(what) && position + 1 < DiskMove::kPositions) continue;
     crash_move_.position = position;
     state_number_ = 0;
-    cuts_.begin_look();
+    cuts_.begin_point();
     return looking_ = true;
   }
   return looking_ = false;
 }
 
 bool DiskRig::next_crash() {
-  while (looking_ || next_look()) {
+  while (looking_ || next_point()) {
     if (!next_state()) {
       looking_ = false;
       continue;
@@ -419,7 +419,7 @@ bool DiskRig::go(const DiskSystemState& from, const DiskMove& move) {
   run(move.op);
   do {
     if (end_move_.position == move.position) return true;
-    while (next_look()) {
+    while (next_point()) {
       if (crash_move_.position != move.position) continue;
       do {
         if (!next_state()) return false;
@@ -523,13 +523,13 @@ Digest DiskRig::print_of(const Digest& disk, const DiskSystemState& state) const
 const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
   const Digest key = digest_at(1, memory.digest()) + digest_at(2, disk_.state().current.digest());
   // Of a disk with open blocks the images say too little.
-  const WalkAnswer* known = from_->disk.open.empty() ? walks_.find(key) : nullptr;
+  const WalkAnswer* known = from_->disk.undecided.empty() ? walks_.find(key) : nullptr;
   if (known != nullptr) return *known;
   const auto strays = [&] { return disk_.state().log.strays() + disk_.state().log.misuses(); };
   const size_t before = strays();
   const Walk walk = target_->walk();
   // An access that must not be is told by the log, each time.
-  WalkAnswer& out = strays() == before && from_->disk.open.empty() ? walks_.put(key) : strayed_walk_;
+  WalkAnswer& out = strays() == before && from_->disk.undecided.empty() ? walks_.put(key) : strayed_walk_;
   out = {walk.error, faults_of(*target_), walk.tree.digest()};
   return out;
 }
@@ -550,7 +550,7 @@ DiskState DiskRig::settle(const DiskState& state) {
     });
     durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
   }
-  if (durable && state.open.empty()) return DiskState(state.current);
+  if (durable && state.undecided.empty()) return DiskState(state.current);
   settling_.restart(state);
   while (settling_.next() != nullptr) {
   }
@@ -558,15 +558,15 @@ DiskState DiskRig::settle(const DiskState& state) {
 }
 
 Digest DiskRig::print_of(const DiskState& disk) {
-  if (disk.log.empty() && disk.open.empty())
+  if (disk.log.empty() && disk.undecided.empty())
     return digest_at(0, disk.durable.digest());  // what an empty epoch has
-  epoch_.restart(disk.durable, disk.open);
+  epoch_.restart(disk.durable, disk.undecided);
   // The same writes may be open behind a power cut or in doubt, and only of the latter a flush makes an end.
   const Digest open = digest_at(7, Digest{0, epoch_.frozen_pieces()});
   for (const Event* event : disk.log.events(events_)) {
     if (event->changes_blocks()) epoch_.add(*event);
   }
-  return disk.open.empty() ? epoch_.digest() : epoch_.digest() + open;
+  return disk.undecided.empty() ? epoch_.digest() : epoch_.digest() + open;
 }
 
 }  // namespace sisyfs

@@ -124,7 +124,7 @@ class DiskRig {
   bool is_refusal() const;
   FindingKind wrong_effect() const;
   void watch_open();
-  bool next_look();
+  bool next_point();
   bool next_state();
   void judge_crash();
   // What the walk of the target as it stands gives; known walks are not repeated.
@@ -186,10 +186,10 @@ class DiskRig {
   Digest crash_expectation_digest_;
   Recovery repaired_;  // of a damaged start
   bool crash_over_ = false;
-  DigestSet seen_looks_, seen_crashes_;  // since begin()
+  DigestSet seen_points_, seen_crashes_;  // since begin()
 
   Epoch epoch_;  // for digests
-  Looks settling_;
+  CrashPoints settling_;
   std::vector<const Event*> events_;
   Memo<Digest> crash_prints_;  // by crash state: of the disk that its recovery leaves
   Memo<WalkAnswer> walks_;

@@ -80,7 +80,8 @@ Digest shape_print(const DiskSystemState& state, uint32_t ops);
 // A choice, taken apart: an op that runs to its end, or a power cut during it.
 //
 //   bits  0 ..  8   which of the ops that the workload gives from the state, in its order
-//   bits  9 .. 18   the end of the op is 0, and the looks (crash/looks.h) in its log come next. Where it can
+//   bits  9 .. 18   the end of the op is 0, and the looks (crash/crash_points.h) in its log come next. Where
+//   it can
 //                   be performed in more than one way (a disk access fails, or a block is read that a power
 //                   cut left open) the ends and looks of those follow, in the same manner
 //   bits 19 .. 31   of a look: which outcome (judge/power_cuts.h), in their order
@@ -110,7 +111,7 @@ enum DiskMark : uint32_t {
   kRefused = 1u << 3,        // an impossible op was refused
   kCutInRecovery = 1u << 4,  // the power went in recovery
   kAccessFailed = 1u << 5,   // a disk access failed
-  kOpenRead = 1u << 6,       // an op read what an earlier power cut had left open
+  kUndecidedRead = 1u << 6,  // an op read what an earlier power cut had left open
   kOfTarget = 1u << 8,       // and from here on those of the target (Traits::marks)
   kLeftOut = 1u << 31,       // ops or crash states were left out by a bound: no pass
 };

@@ -9,7 +9,7 @@ namespace sisyfs {
 
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
     : none(setup.device, blank),
-      looks(setup.device, DiskState(blank)),
+      points(setup.device, DiskState(blank)),
       eager(none),
       lazy(none),
       shown(none) {}
@@ -20,22 +20,22 @@ PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& 
     levels_.push_back(std::make_unique<Level>(setup, blank));
 }
 
-void PowerCuts::begin(Level& level, const Look& look) {
-  level.event = look.event;
+void PowerCuts::begin(Level& level, const CrashPoint& point) {
+  level.event = point.event;
   level.looking = true;
   level.judged = 0;
-  if (setup_.lazy) return level.lazy.restart(look.epoch);
-  level.eager.restart(look.epoch, setup_.enumeration);
+  if (setup_.lazy) return level.lazy.restart(point.epoch);
+  level.eager.restart(point.epoch, setup_.enumeration);
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
 }
 
-void PowerCuts::begin_look() {
+void PowerCuts::begin_point() {
   level_ = 0;
   may_descend_ = cut_short_ = false;
   seen_.clear();
-  begin(*levels_[0], *look_);
+  begin(*levels_[0], *point_);
 }
 
 bool PowerCuts::next_state(Level& level) {
@@ -63,22 +63,22 @@ void PowerCuts::descend() {
   Level& from = *levels_[level_];
   from.recovered = *recovered_;
   DiskState cut = start();
-  if (mutant(Mutant::kCloseNested)) cut.open = Log();
+  if (mutant(Mutant::kCloseNested)) cut.undecided = Log();
   cut.log = from.recovered.log;
   Level& to = *levels_[++level_];
   to.looking = false;
   to.event = kNoEvent;
   to.skip = first_change(from.recovered);
-  to.looks.restart(std::move(cut), 0);
+  to.points.restart(std::move(cut), 0);
 }
 
-bool PowerCuts::next_nested_look(Level& level) {
-  while (const Look* look = level.looks.next()) {
-    if (mutant(Mutant::kOneNestedLook) && level.event != kNoEvent) return false;
+bool PowerCuts::next_nested_point(Level& level) {
+  while (const CrashPoint* point = level.points.next()) {
+    if (mutant(Mutant::kOneNestedPoint) && level.event != kNoEvent) return false;
     // A look shows what came before its event, and a write that passes the cache itself.
-    if (look->event + (look->reason == LookReason::kBeforeFua ? 1 : 0) < level.skip) continue;
-    if (!seen_.insert(digest_at(level_, look->epoch.digest()))) continue;
-    begin(level, *look);
+    if (point->event + (point->reason == CrashPointReason::kBeforeFua ? 1 : 0) < level.skip) continue;
+    if (!seen_.insert(digest_at(level_, point->epoch.digest()))) continue;
+    begin(level, *point);
     return true;
   }
   return false;
@@ -91,7 +91,7 @@ bool PowerCuts::next() {
     Level& level = *levels_[level_];
     if (!level.looking) {
       if (level_ == 0) return false;
-      if (!next_nested_look(level)) --level_;
+      if (!next_nested_point(level)) --level_;
       continue;
     }
     if (!next_state(level)) {
@@ -124,7 +124,7 @@ DiskState PowerCuts::start() {
   Level& level = *levels_[level_];
   if (!setup_.lazy) return DiskState(level.state->image());
   level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
-  return {rest_.durable(), rest_.durable(), {}, rest_.open_log()};
+  return {rest_.durable(), rest_.durable(), {}, rest_.undecided_log()};
 }
 
 Digest PowerCuts::start_digest() {

@@ -1,12 +1,12 @@
 // PowerCuts: what a power cut may leave of a log, recovered, one outcome after the other.
 //
-// Goes through the looks of a log (crash/looks.h) and through the crash states of each look, one by one or
-// lazily, as the setup says. Recovery writes to the disk too: with nesting, what it did is a log like any
-// other, and the power goes again in the middle of it, and so on to the bound.
+// Goes through the looks of a log (crash/crash_points.h) and through the crash states of each look, one by
+// one or lazily, as the setup says. Recovery writes to the disk too: with nesting, what it did is a log like
+// any other, and the power goes again in the middle of it, and so on to the bound.
 //
 //   cuts.restart(disk_state, judged);
-//   while (cuts.next_look()) {
-//     cuts.begin_look();
+//   while (cuts.next_point()) {
+//     cuts.begin_point();
 //     while (cuts.next()) judge(cuts.recovered());
 //   }
 //
@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/digest_set.h"
+#include "crash/crash_points.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
-#include "crash/looks.h"
 #include "judge/recoverer.h"
 
 namespace sisyfs {
@@ -43,16 +43,16 @@ class PowerCuts {
   PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank);
 
   // The log of a disk, of which the first `judged` events were looked at before.
-  void restart(const DiskState& state, size_t judged) { levels_[0]->looks.restart(state, judged); }
+  void restart(const DiskState& state, size_t judged) { levels_[0]->points.restart(state, judged); }
   // The next look of the log, or null.
-  const Look* next_look() { return look_ = levels_[0]->looks.next(); }
+  const CrashPoint* next_point() { return point_ = levels_[0]->points.next(); }
   // The outcomes of that look come next.
-  void begin_look();
+  void begin_point();
   // The next one; false if there is none.
   bool next();
   // What is left of the look is not wanted, or all of it: it counts as left out.
   void leave_rest();
-  void leave_look() { counts_.left_out += look_->epoch.count(); }
+  void leave_point() { counts_.left_out += point_->epoch.count(); }
 
   // Of the outcome at hand. Lives until the next call of next().
   const Recovery& recovered() const { return *recovered_; }
@@ -85,7 +85,7 @@ class PowerCuts {
     Level(const DiskSetup& setup, const Image& blank);
 
     Epoch none;  // for those below, until they get one
-    Looks looks;
+    CrashPoints points;
     CrashStates eager;
     LazyStates lazy;
     CrashState shown;  // of a lazy one, for reports
@@ -97,16 +97,16 @@ class PowerCuts {
     CrashState* state = nullptr;
   };
 
-  void begin(Level& level, const Look& look);
+  void begin(Level& level, const CrashPoint& point);
   bool next_state(Level& level);
-  bool next_nested_look(Level& level);
+  bool next_nested_point(Level& level);
   void descend();
   size_t first_change(const Recovery& recovery);
 
   const DiskSetup& setup_;
   Recoverer& recoverer_;
   std::vector<std::unique_ptr<Level>> levels_;
-  const Look* look_ = nullptr;
+  const CrashPoint* point_ = nullptr;
   uint32_t level_ = 0;
   bool may_descend_ = false;
   bool cut_short_ = false;

@@ -5,7 +5,7 @@
 //
 //   words.restart(disk.state().log);                         // right after the call
 //   words.said();                                            // what holds once the call has returned
-//   while (const Look* look = ...) words.by(look->promises)  // and at each look
+//   while (const CrashPoint* look = ...) words.by(look->promises)  // and at each look
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class StableWords {
     if (log.promises() == 0) return;
     Stable most = Stable::kNothing;
     for (const Event* event : log.events(events_)) {
-      if (event->kind != EventKind::kMark || event->mark.kind != MarkKind::kPromise) continue;
-      most = std::max(most, static_cast<Stable>(event->mark.number));
+      if (event->kind != EventKind::kBoundary || event->boundary.kind != BoundaryKind::kPromise) continue;
+      most = std::max(most, static_cast<Stable>(event->boundary.number));
       said_.push_back(most);
     }
   }

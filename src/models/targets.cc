@@ -1,10 +1,10 @@
 #include "models/targets.h"
 
-#include "models/f2fs_check.h"
-#include "models/flash_check.h"
-#include "models/journal_check.h"
-#include "models/mapping_check.h"
-#include "models/verifs_check.h"
+#include "models/f2fs/check.h"
+#include "models/flash/check.h"
+#include "models/journal/check.h"
+#include "models/mapping/check.h"
+#include "models/verifs/check.h"
 
 namespace sisyfs {
 namespace {

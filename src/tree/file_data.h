@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/digest.h"
-#include "disk/ref.h"
+#include "base/ref.h"
 
 namespace sisyfs {
 

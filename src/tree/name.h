@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/ref.h"
 #include "disk/pool.h"
-#include "disk/ref.h"
 
 namespace sisyfs {
 

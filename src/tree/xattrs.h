@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "base/digest.h"
-#include "disk/ref.h"
+#include "base/ref.h"
 #include "tree/file_data.h"
 #include "tree/name.h"
 

@@ -73,7 +73,7 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_new(tree, OpKind::kSymlink, out);
   add_writes(tree, out);
   add_truncates(tree, out);
-  add_looks(tree, out);
+  add_points(tree, out);
   add_syncs(tree, out);
   add_handles(tree, out);
   add_xattrs(tree, out);
@@ -244,7 +244,7 @@ void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
-void Workload::add_looks(const Tree& tree, std::vector<Candidate>* out) {
+void Workload::add_points(const Tree& tree, std::vector<Candidate>* out) {
   for (const Place& p : places_) {
     if (!has(OpKind::kRead) || p.type != FileType::kFile || !p.first) continue;
     const uint64_t size = std::min<uint64_t>(tree.node(p.node).data.size(), UINT32_MAX);

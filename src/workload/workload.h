@@ -96,7 +96,7 @@ class Workload {
   void add_renames(const Tree& tree, std::vector<Candidate>* out);
   void add_links(const Tree& tree, std::vector<Candidate>* out);
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
-  void add_looks(const Tree& tree, std::vector<Candidate>* out);
+  void add_points(const Tree& tree, std::vector<Candidate>* out);
   void add_truncates(const Tree& tree, std::vector<Candidate>* out);
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
   void add_xattrs(const Tree& tree, std::vector<Candidate>* out);

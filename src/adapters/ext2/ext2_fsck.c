@@ -17,7 +17,7 @@
 #include "adapters/ext2/ext2_fs.h"
 #include "adapters/ext2/ext2_problems.h"
 #include "adapters/ext2/ext2_reads.h"
-#include "adapters/repair_tool.h"
+#include "adapters/repair/repair_tool.h"
 
 enum { kDeadlineMs = 3000 };
 /* Bits of e2fsck's exit code. */

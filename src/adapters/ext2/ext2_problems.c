@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adapters/repair_tool.h"
+#include "adapters/repair/repair_tool.h"
 
 enum { kTextSize = 400 };
 

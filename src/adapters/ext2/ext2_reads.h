@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "adapters/repair_tool.h"
+#include "adapters/repair/repair_tool.h"
 
 /* Reads them into an image that was just made. 0 or a negative errno. */
 int ext2_read_for_fsck(const sisyfs_disk* disk, struct repair_image* image);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "adapters/ntfs/ntfs_fs.h"
-#include "adapters/repair_tool.h"
+#include "adapters/repair/repair_tool.h"
 
 enum { kDeadlineMs = 3000 };
 

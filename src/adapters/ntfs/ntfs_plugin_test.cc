@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/plugin_run_for_test.h"
+#include "adapters/plugin/plugin_run_for_test.h"
 
 namespace sisyfs {
 namespace {

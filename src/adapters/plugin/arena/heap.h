@@ -1,0 +1,16 @@
+/* The allocator behind malloc: first fit in the order of addresses, with all of its state in the arena. */
+#pragma once
+
+#include "adapters/plugin/arena/arena.h"
+
+#define SISYFS_EXPORT __attribute__((visibility("default")))
+
+/* Maps the arena when it is called first. Null: there is no room for it. */
+struct sisyfs_arena_control* heap_open(void);
+
+/* The allocations that fail do so here: by fail_in, by the limit. `zero`: as calloc, else filled with
+ * fresh_byte. */
+void* heap_take(size_t alignment, size_t size, int zero, const void* caller);
+void heap_give(void* memory, const void* caller);
+void* heap_resize(void* memory, size_t size, const void* caller);
+size_t heap_size(const void* memory);

@@ -1,0 +1,84 @@
+#include "adapters/plugin/code_place.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+namespace sisyfs {
+namespace {
+
+// What addr2line prints; empty if it cannot be asked.
+std::string ask_addr2line(const char* library, uintptr_t offset) {
+  std::array<int, 2> ends;
+  if (pipe(ends.data()) != 0) return {};
+  std::string library_text = library, offset_text = fmt::format("{:#x}", offset);
+  std::string name = "addr2line", flags = "-fCse", locale = "LC_ALL=C";
+  const std::array<char*, 5> words = {name.data(), flags.data(), library_text.data(), offset_text.data(),
+                                      nullptr};
+  const std::array<char*, 2> environment = {locale.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, name.c_str(), &actions, nullptr, words.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string said;
+  std::array<char, 512> part;
+  for (ssize_t count = 0; error == 0 && (count = read(ends[0], part.data(), part.size())) != 0;) {
+    if (count > 0) said.append(part.data(), static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) break;
+  }
+  close(ends[0]);
+  while (error == 0 && waitpid(child, nullptr, 0) == -1 && errno == EINTR) {
+  }
+  return said;
+}
+
+// "rename_entry (notesfs.c:123)", "rename_entry", or nothing.
+std::string function_and_line(const char* library, uintptr_t offset) {
+  const std::string said = ask_addr2line(library, offset);
+  const size_t end = said.find('\n');
+  if (end == std::string::npos || said.starts_with("??")) return {};
+  std::string_view line = std::string_view(said).substr(end + 1);
+  line = line.substr(0, line.find_first_of(" \n"));
+  const std::string function = said.substr(0, end);
+  if (line.empty() || line.starts_with('?') || line.ends_with(":?") || line.ends_with(":0")) return function;
+  return fmt::format("{} ({})", function, line);
+}
+
+}  // namespace
+
+std::string code_place(const void* code) {
+  Dl_info info{};
+  if (code == nullptr || dladdr(code, &info) == 0 || info.dli_fname == nullptr) return {};
+  // The same place dies again and again.
+  static std::mutex mutex;
+  static std::map<const void*, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& text = known[code];
+  if (!text.empty()) return text;
+  const auto from = [&](const void* start) {
+    return reinterpret_cast<uintptr_t>(code) - reinterpret_cast<uintptr_t>(start);
+  };
+  text = function_and_line(info.dli_fname, from(info.dli_fbase));
+  if (text.empty() && info.dli_sname != nullptr)
+    text = fmt::format("{}+{:#x}", info.dli_sname, from(info.dli_saddr));
+  if (text.empty()) text = fmt::format("{:#x}", from(info.dli_fbase));
+  const std::string_view file = info.dli_fname;
+  text += fmt::format(" in {}", file.substr(file.rfind('/') + 1));
+  return text;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,247 @@
+#include "adapters/plugin/fence.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <mutex>
+
+#include "adapters/plugin/code_place.h"
+#include "base/assert.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr int kTick = SIGVTALRM;  // of the clock that ends calls; nobody else uses it
+constexpr int kTasted = 113;      // exit code of a process that tried a call and came back
+constexpr double kTickSeconds = 0.2;
+constexpr size_t kSignalStack = size_t{64} << 10;
+
+// The fence whose call this thread is in. A plain pointer: it is read in a signal handler.
+thread_local Fence* current = nullptr;
+bool (*page_watcher)(void*) = nullptr;
+BlackBox* black_box = nullptr;
+
+void* place_of(const void* context) {
+  const auto* registers = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return reinterpret_cast<void*>(registers->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<void*>(registers->uc_mcontext.pc);
+#else
+  return (void)registers, nullptr;
+#endif
+}
+
+void* stack_of(const void* context) {
+  const auto* registers = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return reinterpret_cast<void*>(registers->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<void*>(registers->uc_mcontext.sp);
+#else
+  return (void)registers, nullptr;
+#endif
+}
+
+const char* signal_name(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGTRAP:
+      return "SIGTRAP";
+    default:
+      return "a signal";
+  }
+}
+
+std::string place_text(const void* place) {
+  const std::string text = code_place(place);
+  return text.empty() ? text : " at " + text;
+}
+
+}  // namespace
+
+// The process-wide handlers. Everything here is safe in a signal handler.
+struct FenceSignals {
+  static constexpr std::array kDeadly = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+
+  static void install() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      struct sigaction action {};
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+      action.sa_sigaction = on_death;
+      for (const int signal : kDeadly) sigaction(signal, &action, nullptr);
+      action.sa_sigaction = on_tick;
+      sigaction(kTick, &action, nullptr);
+    });
+  }
+
+  static void on_death(int signal, siginfo_t* info, void* context) {
+    if (signal == SIGSEGV && page_watcher != nullptr && page_watcher(info->si_addr)) return;
+    Fence* fence = current;
+    if (fence == nullptr || fence->inside_ == 0) {
+      // Ours: as if there were no handler.
+      std::signal(signal, SIG_DFL);
+      if (info->si_code <= 0) raise(signal);  // sent; others come again by themselves
+      return;
+    }
+    fence->signal_ = signal;
+    fence->address_ = signal == SIGSEGV || signal == SIGBUS ? info->si_addr : nullptr;
+    fence->place_ = place_of(context);
+    // What is touched just around the end of the stack was meant to be on it.
+    const intptr_t beyond =
+        reinterpret_cast<intptr_t>(info->si_addr) - reinterpret_cast<intptr_t>(stack_of(context));
+    if (signal == SIGSEGV && beyond > -65536 && beyond < 4096) fence->said_ = "SIGSEGV: its stack is used up";
+    fence->jump(kDied);
+  }
+
+  static void on_tick(int, siginfo_t*, void*) {
+    Fence* fence = current;
+    if (fence == nullptr) return;
+    const uint32_t ticks = fence->ticks_ + 1;
+    fence->ticks_ = ticks;
+    if (ticks * kTickSeconds < fence->limits_.seconds) return;
+    if (fence->inside_ == 0) {
+      fence->time_is_up_ = 1;
+      return;
+    }
+    fence->said_ = "it does not return";
+    fence->jump(kHung);
+  }
+};
+
+namespace {
+
+// What a thread needs that enters a fence: a stack for its handlers, as its own may be what has run out, and
+// a clock. The clock of the wall, because code may also wait for ever.
+struct ThreadSetup {
+  ThreadSetup() : stack(std::make_unique<std::byte[]>(kSignalStack)) {
+    FenceSignals::install();
+    stack_t on{.ss_sp = stack.get(), .ss_flags = 0, .ss_size = kSignalStack};
+    sigaltstack(&on, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = kTick;
+    event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
+    const timespec every{.tv_sec = 0, .tv_nsec = static_cast<long>(kTickSeconds * 1e9)};
+    const itimerspec schedule{.it_interval = every, .it_value = every};
+    timer_settime(timer, 0, &schedule, nullptr);
+    has_timer = true;
+  }
+  ThreadSetup(const ThreadSetup&) = delete;
+  ThreadSetup& operator=(const ThreadSetup&) = delete;
+  ~ThreadSetup() {
+    if (has_timer) timer_delete(timer);
+    const stack_t off{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    sigaltstack(&off, nullptr);
+  }
+  std::unique_ptr<std::byte[]> stack;
+  timer_t timer{};
+  bool has_timer = false;
+};
+
+}  // namespace
+
+Fence::Fence(const FenceLimits& limits) : limits_(limits) {}
+
+void Fence::set_page_watcher(bool (*watcher)(void*)) {
+  FenceSignals::install();
+  page_watcher = watcher;
+}
+
+void Fence::set_black_box(BlackBox* box) { black_box = box; }
+
+bool Fence::enter() {
+  thread_local const ThreadSetup setup;
+  SISYFS_ASSERT(inside_ == 0 && current == nullptr, "foreign code is not entered from within");
+  fault_ = 0;
+  accesses_ = 0;
+  ticks_ = 0;
+  time_is_up_ = 0;
+  said_ = nullptr;
+  place_ = nullptr;
+  signal_ = 0;
+  if (black_box != nullptr && !tasting_) {
+    for (uint32_t i = 0; i < black_box->deaths; ++i)
+      if (black_box->deadly[i] == call_ && !survives(i)) return false;
+    black_box->call = call_;
+    black_box->inside = true;
+  }
+  current = this;
+  return true;
+}
+
+// The call in a process that is there for nothing else, and whether it came back there. In that process it
+// returns true, and the process ends with the call.
+bool Fence::survives(uint32_t death) {
+  const pid_t taster = fork();
+  if (taster == 0) {
+    tasting_ = true;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDERR_FILENO);  // what it says was said before
+    return true;
+  }
+  int status = 0;
+  const bool waited = taster > 0 && waitpid(taster, &status, 0) == taster;
+  if (!waited || (WIFEXITED(status) && WEXITSTATUS(status) == kTasted)) return true;
+  fault_ = kDied;
+  said_ = black_box->texts[death];
+  return false;
+}
+
+bool Fence::leave() {
+  if (tasting_) _exit(kTasted);
+  inside_ = 0;
+  current = nullptr;
+  if (black_box != nullptr) black_box->inside = false;
+  return fault_ == 0;
+}
+
+void Fence::jump(uint32_t fault) {
+  fault_ = fault;
+  inside_ = 0;
+  siglongjmp(jump_, 1);
+}
+
+void Fence::die_at(uint32_t fault, const char* text, const void* place) {
+  if (current != this) return;
+  place_ = place;
+  std::strncpy(words_, text, sizeof words_ - 1);
+  said_ = words_;
+  jump(fault);
+}
+
+std::string Fence::text() const {
+  if (fault_ == 0) return {};
+  if (said_ != nullptr) return said_ + place_text(place_);
+  std::string text = signal_name(signal_);
+  // Small addresses are members of a null pointer. Others differ from run to run and say nothing.
+  if (address_ != nullptr && reinterpret_cast<uintptr_t>(address_) < 65536)
+    text += fmt::format(" on address {:#x}", reinterpret_cast<uintptr_t>(address_));
+  else if (signal_ == SIGSEGV && address_ == nullptr)
+    text += " on a null pointer";
+  return text + place_text(place_);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,215 @@
+#include "adapters/plugin/memory_snapshot.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace sisyfs {
+namespace {
+
+size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+
+size_t total_of(const std::vector<MemoryRange>& ranges) {
+  size_t total = 0;
+  for (const MemoryRange& range : ranges) total += round_up(range.size, kPageSize);
+  return total;
+}
+
+// Which of the pieces of a page differ, as bits from the lowest: one pass over both pages in wide words,
+// where memcmp() would be called for each piece.
+uint32_t pieces_that_differ(const std::byte* page, const std::byte* other) {
+  if (std::memcmp(page, other, kPageSize) == 0) return 0;
+  using Wide [[gnu::vector_size(64), gnu::may_alias]] = uint64_t;
+  constexpr size_t kWidePerPiece = PluginMemory::kPiece / sizeof(Wide);
+  const auto* a = reinterpret_cast<const Wide*>(page);
+  const auto* b = reinterpret_cast<const Wide*>(other);
+  uint32_t differ = 0;
+  for (uint32_t bit = 1; bit < 1u << (kPageSize / PluginMemory::kPiece); bit <<= 1) {
+    Wide wide{};
+    for (size_t i = 0; i < kWidePerPiece; ++i) wide |= *a++ ^ *b++;
+    const uint64_t any = wide[0] | wide[1] | wide[2] | wide[3] | wide[4] | wide[5] | wide[6] | wide[7];
+    differ |= any != 0 ? bit : 0;
+  }
+  return differ;
+}
+
+}  // namespace
+
+struct PluginMemory::Keep final : PageLook {
+  explicit Keep(PluginMemory& memory) : memory(memory) {}
+  bool look(size_t page, std::byte* live) override {
+    const size_t offset = page * kPageSize;
+    const uint32_t differ = pieces_that_differ(live, memory.shadow_ + offset);
+    for (uint32_t left = differ; left != 0; left &= left - 1) {
+      const size_t at = static_cast<size_t>(std::countr_zero(left)) * kPiece;
+      memory.save_piece(live + at, offset + at, kPiece);
+    }
+    return differ != 0;
+  }
+  PluginMemory& memory;
+};
+
+struct PluginMemory::Revert final : PageLook {
+  explicit Revert(PluginMemory& memory) : memory(memory) {}
+  bool look(size_t page, std::byte* live) override {
+    const std::byte* const shadow = memory.shadow_ + page * kPageSize;
+    const uint32_t differ = pieces_that_differ(live, shadow);
+    for (uint32_t left = differ; left != 0; left &= left - 1) {
+      const size_t at = static_cast<size_t>(std::countr_zero(left)) * kPiece;
+      std::memcpy(live + at, shadow + at, kPiece);
+    }
+    return differ != 0;
+  }
+  PluginMemory& memory;
+};
+
+PluginMemory::PluginMemory(std::vector<MemoryRange> ranges)
+    : map_(ranges),
+      total_(std::max(total_of(ranges), kPageSize)),
+      cursor_(Geometry{.block_size = kPiece, .block_count = BlockCount(total_ / kPiece)}) {
+  size_t offset = map_.pages() * kPageSize;
+  for (const MemoryRange& range : ranges) {
+    if (range.paged) continue;
+    unpaged_.push_back({range.begin, offset, range.size});
+    offset += round_up(range.size, kPageSize);
+  }
+}
+
+PluginMemory::~PluginMemory() {
+  tracker_.reset();
+  if (shadow_ != nullptr) munmap(shadow_, total_);
+}
+
+Result<std::unique_ptr<PluginMemory>> PluginMemory::make(std::vector<MemoryRange> ranges, Tracker tracker) {
+  for (const MemoryRange& range : ranges)
+    SISYFS_ASSERT(!range.paged || (reinterpret_cast<uintptr_t>(range.begin) | range.size) % kPageSize == 0,
+                  "a paged range is whole pages");
+  std::unique_ptr<PluginMemory> memory(new PluginMemory(std::move(ranges)));
+  if (Status s = memory->start(tracker); !s) return s.error();
+  return memory;
+}
+
+Status PluginMemory::start(Tracker tracker) {
+  void* shadow =
+      mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (shadow == MAP_FAILED) return system_error("no address space for the copy of a plug-in's memory");
+  shadow_ = static_cast<std::byte*>(shadow);
+  return use(tracker);
+}
+
+Status PluginMemory::use(Tracker tracker) {
+  const bool first = tracker_ == nullptr;
+  const Tracker old = tracker_kind_;
+  save_all();  // what the old tracker knows is lost
+  tracker_.reset();
+  Result<std::unique_ptr<PageTracker>> made = make_tracker(tracker, map_);
+  tracker_kind_ = made ? tracker : old;
+  if (made) {
+    tracker_ = std::move(*made);
+  } else if (!first) {
+    Result<std::unique_ptr<PageTracker>> again = make_tracker(old, map_);
+    tracker_ = again ? std::move(*again) : detail::make_compare_tracker(map_);
+  }
+  return made ? Status() : Status(made.error());
+}
+
+void PluginMemory::save_piece(const std::byte* live, size_t offset, size_t size) {
+  std::memcpy(shadow_ + offset, live, size);
+  cursor_.change(offset / kPiece, make_block({shadow_ + offset, kPiece}));
+}
+
+// The last piece may be cut short by the end of the range; the shadow holds zeros there.
+void PluginMemory::save_pieces(const std::byte* live, size_t offset, size_t size) {
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t length = std::min(kPiece, size - at);
+    if (std::memcmp(live + at, shadow_ + offset + at, length) != 0)
+      save_piece(live + at, offset + at, length);
+  }
+}
+
+void PluginMemory::revert_pieces(std::byte* live, size_t offset, size_t size) {
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t length = std::min(kPiece, size - at);
+    if (std::memcmp(live + at, shadow_ + offset + at, length) != 0)
+      std::memcpy(live + at, shadow_ + offset + at, length);
+  }
+}
+
+void PluginMemory::save_all() {
+  if (tracker_ != nullptr) (void)save();
+  Keep keep(*this);
+  detail::make_compare_tracker(map_)->sweep(keep);
+  (void)cursor_.commit();
+}
+
+MemoryImage PluginMemory::save() {
+  for (const Unpaged& range : unpaged_) save_pieces(range.begin, range.offset, range.size);
+  Keep keep(*this);
+  tracker_->sweep(keep);
+  tracker_->synced();
+  return cursor_.commit();
+}
+
+void PluginMemory::load(const MemoryImage& wanted, Since since) {
+  if (since == Since::kMayHaveRun) {
+    for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
+    Revert revert(*this);
+    tracker_->sweep(revert);
+  }
+  const size_t paged = map_.pages() * kPageSize;
+  cursor_.move_to(wanted, [&](size_t piece, const Block* block) {
+    const size_t offset = piece * kPiece;
+    if (block == nullptr)
+      std::memset(shadow_ + offset, 0, kPiece);
+    else
+      std::memcpy(shadow_ + offset, block->bytes().data(), kPiece);
+    if (offset >= paged) return;  // those follow below
+    tracker_->will_write(offset / kPageSize);
+    std::memcpy(map_.address(offset / kPageSize) + offset % kPageSize, shadow_ + offset, kPiece);
+  });
+  for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
+  tracker_->synced();
+}
+
+TrackerChoice choose_tracker(PluginMemory& memory, const std::function<void()>& work, int rounds) {
+  using Clock = std::chrono::steady_clock;
+  const MemoryImage start = memory.save();
+  TrackerChoice choice{memory.tracker(), ""};
+  double best = 0;
+  std::string others;
+  std::vector<std::pair<Tracker, std::string>> costs;
+  for (const Tracker tracker : kTrackers) {
+    if (Status s = memory.use(tracker); !s) {
+      costs.emplace_back(tracker, s.error().message);
+      continue;
+    }
+    std::vector<double> times;
+    for (int round = -rounds / 4; round < rounds; ++round) {  // at first pages are still being found
+      const Clock::time_point began = Clock::now();
+      work();
+      (void)memory.save();
+      memory.load(start, PluginMemory::Since::kHasNotRun);
+      if (round >= 0)
+        times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - began).count());
+    }
+    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+    const double cost = times[static_cast<size_t>(rounds) / 2];
+    costs.emplace_back(tracker, fmt::format("{:.1f} us", cost));
+    if (best == 0 || cost < best) choice.tracker = tracker, best = cost;
+  }
+  (void)memory.use(choice.tracker);
+  for (const auto& [tracker, cost] : costs)
+    if (tracker != choice.tracker)
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", name_of(tracker), cost);
+  choice.why =
+      fmt::format("{}: {:.1f} us for a call, a save and a load; {}", name_of(choice.tracker), best, others);
+  return choice;
+}
+
+}  // namespace sisyfs

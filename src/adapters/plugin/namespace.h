@@ -1,0 +1,79 @@
+// PluginNamespace: a shared library with its own copy of libc and of all that it is linked with.
+//
+// The library is loaded into a namespace of the dynamic linker whose first object is libsisyfs_arena.so. The
+// linker looks there first for whatever is loaded later, so that the malloc family, the clock, abort() and so
+// on of the arena win for the library, for those that it is linked with, and for the private libc itself
+// (strdup, fopen). Nothing of the library has to be known or rebuilt.
+//
+//   Result<PluginNamespace> plugin = PluginNamespace::load("./libmyfs.so");
+//   if (!plugin) return plugin.error();
+//   auto* entry = reinterpret_cast<EntryFn>(plugin->symbol("sisyfs_plugin_entry"));
+//   PluginMemory memory = ... plugin->ranges() ...
+//
+// What the code remembers is in ranges(): its heap, the writable segments of its libraries and of its libc,
+// and its thread-local variables as the loading thread sees them. So it runs on the thread that loaded it,
+// and only there. Not in ranges(): errno and the other thread-local variables of libc, which are of no
+// meaning from one call to the next; memory that it got by mmap or sbrk; files; threads. Code that needs
+// these must be run by other means.
+//
+// Addresses of code and globals differ from process to process, and memory holds such addresses. Digests of
+// memory can be compared between processes that are forked after load(), not between others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "adapters/plugin/arena/arena.h"
+#include "adapters/plugin/memory_range.h"
+#include "base/result.h"
+
+namespace sisyfs {
+
+class PluginNamespace {
+ public:
+  // Bad input: there is no such file, it is no shared library, or it needs something that nothing provides.
+  // System: the arena is not where it should be, or the dynamic linker has no further namespace (there are
+  // about a dozen).
+  static Result<PluginNamespace> load(const std::string& path);
+
+  PluginNamespace(PluginNamespace&& o) noexcept;
+  PluginNamespace& operator=(PluginNamespace&& o) noexcept;
+  // Unloads it, which runs its destructors. Snapshots' trackers must be gone before.
+  ~PluginNamespace();
+
+  // After a fault destructors can do harm: from now on it stays loaded to the end of the process, which
+  // should be by _exit(), since exit() runs them too.
+  void abandon() { abandoned_ = true; }
+
+  const std::string& path() const { return path_; }
+  // A function or variable that the library exports, or null.
+  void* symbol(const char* name) const;
+  // The same for the libraries that it is linked with, and for libc.
+  void* inner_symbol(const char* name) const;
+
+  sisyfs_arena_control& control() const { return *control_; }
+  // CrashPoints at the whole heap for damage; what it finds is told in control() too.
+  sisyfs_arena_fault check_heap() const { return check_(); }
+  std::vector<sisyfs_arena_block> live_blocks() const;
+
+  // All that must be saved. The heap comes last.
+  std::vector<MemoryRange> ranges() const;
+
+ private:
+  PluginNamespace() = default;
+
+  std::string path_;
+  void* arena_ = nullptr;
+  void* library_ = nullptr;
+  bool abandoned_ = false;
+  sisyfs_arena_control* control_ = nullptr;
+  decltype(&sisyfs_arena_check) check_ = nullptr;
+  decltype(&sisyfs_arena_next) next_ = nullptr;
+  decltype(&sisyfs_arena_objects) objects_ = nullptr;
+};
+
+// Where a library that comes with this program lies: in plugins/ beside the program or one level up (as
+// built), or in ../lib/sisyfs (as installed).
+Result<std::string> bundled_library(const std::string& file_name);
+
+}  // namespace sisyfs

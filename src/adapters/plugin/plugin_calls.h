@@ -1,0 +1,75 @@
+// Calls into a plug-in, made from ops, and their answers in our terms.
+//
+// Everything here happens inside a fence: the callers are left by a jump if the plug-in dies, so what they
+// need is allocated before.
+//
+//   PluginCalls calls(table);
+//   calls.prepare(op);
+//   fence.run([&] { result = calls.apply(fs, op); });
+#pragma once
+
+#include <sisyfs/plugin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "adapters/plugin/fence.h"
+#include "target/target.h"
+#include "workload/op.h"
+
+namespace sisyfs {
+
+class PluginCalls {
+ public:
+  PluginCalls(const sisyfs_plugin& table, Fence& fence) : table_(table), fence_(fence) {}
+
+  // What apply() can do with this plug-in.
+  static OpSet ops_of(const sisyfs_plugin& table);
+
+  // Makes room for what the op writes or reads.
+  void prepare(const Op& op);
+  // Only within the fence.
+  OpResult apply(void* fs, const Op& op);
+
+  // The tree as the plug-in shows it. Enters the fence by itself, for each call anew; ends with EIO where the
+  // plug-in dies.
+  Walk walk(void* fs);
+
+ private:
+  struct Names {
+    Fence* fence;
+    std::vector<std::string> names;
+    size_t count = 0;  // of those in use
+  };
+  struct Known {
+    uint64_t id;
+    NodeId node;
+    uint32_t links;
+  };
+
+  static int add_name(void* list, const char* name);
+
+  OpResult write(void* fs, const Op& op, uint64_t offset);
+  OpResult read(void* fs, const Op& op);
+  OpResult list(void* fs, const Op& op);
+  int walk_root(void* fs, Walk& out);
+  int walk_directory(void* fs, NodeId directory, Walk& out);
+  int walk_entry(void* fs, NodeId directory, const std::string& name, Walk& out);
+  int walk_file(void* fs, NodeId node, uint64_t size, Walk& out);
+  int walk_symlink(void* fs, NodeId node, Walk& out);
+  int walk_xattrs(void* fs, NodeId node, Walk& out);
+  // 0 or an errno; EIO if the call died.
+  template <class Call>
+  int guarded(Call&& call);
+
+  const sisyfs_plugin& table_;
+  Fence& fence_;
+  std::vector<std::byte> buffer_;
+  std::vector<Names> lists_;  // by depth of the walk
+  std::vector<Known> known_;  // files that the walk has met
+  Names names_;
+};
+
+}  // namespace sisyfs

@@ -1,0 +1,198 @@
+#include "adapters/plugin/plugin_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "adapters/plugin/determinism.h"
+#include "adapters/plugin/plugin_host.h"
+#include "adapters/plugin/plugin_target.h"
+#include "disk/mem_disk.h"
+#include "judge/catalogue.h"
+#include "judge/disk_system.h"
+#include "judge/workload_options.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr uint64_t kBlocks = 256;
+constexpr uint32_t kBlockSize = 512;
+
+std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
+  const auto or_else = [](uint64_t value, uint64_t fallback) {
+    return static_cast<int64_t>(value != 0 ? value : fallback);
+  };
+  std::vector<OptionSpec> specs = {
+      OptionSpec::integer("block", 1, 65536, or_else(t.block_size, kBlockSize),
+                          "bytes of a block of the disk"),
+      OptionSpec::integer("blocks", 1, int64_t{1} << 32, or_else(t.block_count, kBlocks),
+                          "blocks of the disk"),
+      OptionSpec::integer("erase_blocks", 0, 65536, t.erase_blocks,
+                          "blocks of an erase unit of raw flash; 0: a disk"),
+      OptionSpec::integer("unit", 1, 65536, or_else(t.write_unit, or_else(t.block_size, kBlockSize)),
+                          "bytes of data: sizes and offsets of the workload are counted in these"),
+      OptionSpec::choice("contract", {"claimed", "atomic", "ordered", "fsync", "structure"}, "claimed",
+                         "what a power cut must leave: what the plug-in claims, or another contract"),
+      OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
+      OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
+      OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
+      OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units"),
+      OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file"),
+      OptionSpec::flag("fsync", true, "also fsync, where the plug-in has it"),
+      OptionSpec::flag("sync_writes", true, "also writes with O_SYNC, where the plug-in has them"),
+      OptionSpec::flag("remount", true, "also unmount and mount"),
+      OptionSpec::flag("links", true, "also hard and symbolic links, where the plug-in has them"),
+      OptionSpec::flag("xattrs", false, "also extended attributes, where the plug-in has them"),
+      OptionSpec::flag("one_write", false, "of all writes that a file could get only one"),
+      OptionSpec::flag("impossible", false, "also try ops that must fail"),
+      OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
+  };
+  // A repair that puts a whole disk in order has read it all: there is nothing to be lazy about.
+  const std::string_view crash = t.contract == SISYFS_STRUCTURE ? kThesisCuts : kPlainDiskCuts;
+  for (OptionSpec& spec : cut_specs("", crash)) specs.push_back(std::move(spec));
+  specs.push_back(both_ways_spec());
+  specs.push_back(
+      OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
+  specs.push_back(
+      OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
+                         "what fails with failures=N: disk accesses, allocations, or any of them"));
+  specs.push_back(
+      OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
+                         "whether what it writes may depend on the time of day, which stands still in a "
+                         "search: moved looks that it does not"));
+  specs.push_back(
+      OptionSpec::integer("memory", 1, 4096, 64, "mebibytes of memory that the plug-in may have"));
+  specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "that one call may take"));
+  return specs;
+}
+
+Result<Geometry> geometry_of(const Options& options) {
+  const Geometry geometry{static_cast<uint32_t>(options.integer("block")),
+                          BlockCount(static_cast<uint64_t>(options.integer("blocks"))),
+                          static_cast<uint32_t>(options.integer("erase_blocks"))};
+  if (geometry.erase_blocks != 0 && geometry.block_count.value % geometry.erase_blocks != 0)
+    return bad_input(fmt::format("blocks={} is not a whole number of erase units of {}",
+                                 geometry.block_count.value, geometry.erase_blocks));
+  return geometry;
+}
+
+uint32_t faults() {
+  return bit(FindingKind::kTargetDied) | bit(FindingKind::kTargetHung) | bit(FindingKind::kMemoryLeak) |
+         bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory);
+}
+
+// Whether a new file system can be had at all. What dies here has no trace that could be told.
+Status try_start(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims) {
+  const std::unique_ptr<Target> target = make_plugin_target(host, claims);
+  MemDisk disk{Image(host->geometry())};
+  const auto tell = [&](const char* call, int error) -> Status {
+    if (target->take_faults() != 0)
+      return system_error(
+          fmt::format("{} cannot be brought to its start: {}", host->code().path(), target->fault_text()));
+    if (error == 0) return {};
+    return bad_input(fmt::format("{} cannot be brought to its start: {} answers {}", host->code().path(),
+                                 call, errno_text(error)));
+  };
+  if (Status s = tell("format", target->format(disk)); !s) return s;
+  if (Status s = tell("mount", target->mount(disk)); !s) return s;
+  return tell("a look at the root directory", target->walk().error);
+}
+
+Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
+  const Result<Geometry> geometry = geometry_of(options);
+  if (!geometry) return geometry.error();
+  PluginClaims claims;
+  claims.unit = static_cast<uint32_t>(options.integer("unit"));
+  if (const std::string_view name = options.choice_text("contract"); name != "claimed")
+    claims.contract = *parse_contract(name);
+  if (code->table().write_unit != 0 && claims.unit % code->table().write_unit != 0)
+    return bad_input(
+        fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit, code->table().write_unit));
+  code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
+  auto host = std::make_shared<PluginHost>(code, *geometry);
+  host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
+  if (Status s = try_start(host, claims); !s) return s.error();
+  DiskSetup setup;
+  setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
+  setup.one_thread = true;
+  setup.snapshots = host->memory_text();
+  setup.faults = faults();
+  setup.failures = static_cast<uint32_t>(options.integer("failures"));
+  setup.fail_disk = options.choice_text("fail") != "memory";
+  setup.fail_memory = options.choice_text("fail") != "disk";
+  if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
+  if (options.flag("xattrs"))
+    setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
+  setup.trouble = [host] { return host->trouble(); };
+  setup.edges = [host] { return host->edges(); };
+  set_workload(options, setup);
+  if (geometry->erase_blocks != 0) {
+    for (const char* name : {"device", "atomic", "write_cache", "discarded"})
+      if (options.differs(name))
+        return bad_input(fmt::format("{} is an option of disks, and this plug-in is on raw flash", name));
+    setup.device = *DeviceModel::preset("nand");
+    setup.device.flash = options.choice_text("crash") != "prefixes";
+  }
+  if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
+    return s.error();
+  host->forget_edges();  // what was tried until now has led to no state
+  return setup;
+}
+
+Result<std::unique_ptr<Check>> make_check(const std::shared_ptr<PluginCode>& code, const Options& options) {
+  Result<DiskSetup> setup = make_setup(code, options);
+  if (!setup) return setup.error();
+  return make_disk_check(*std::move(setup));
+}
+
+}  // namespace
+
+std::span<const BundledPlugin> bundled_plugins() {
+  static constexpr BundledPlugin kAll[] = {
+      {"ext2", "ext2 by libext2fs, written back when it is told to; repaired by the real e2fsck"},
+      {"fuse2fs", "the same, written back as fuse2fs does it"},
+      {"ext2_sync", "the same, written back after every call"},
+      {"ntfs", "NTFS by libntfs-3g; ntfsfix repairs what it can"},
+  };
+  return kAll;
+}
+
+bool is_plugin(std::string_view target) {
+  const auto named = [&](const BundledPlugin& plugin) { return target == plugin.name; };
+  return target.find('/') != std::string_view::npos || target.ends_with(".so") ||
+         std::any_of(bundled_plugins().begin(), bundled_plugins().end(), named);
+}
+
+Result<std::string> plugin_path(const std::string& target) {
+  if (target.find('/') != std::string::npos || target.ends_with(".so")) return target;
+  Result<std::string> path = bundled_library("libsisyfs_" + target + ".so");
+  if (path) return path;
+  return bad_input(fmt::format(
+      "the target {} was not built: it needs {} when Sisyfs is configured, and ./sisyfs installs it", target,
+      target == "ntfs" ? "ntfs-3g-dev" : "libext2fs-dev"));
+}
+
+Result<CheckEntry> plugin_entry(const std::string& target) {
+  const Result<std::string> path = plugin_path(target);
+  if (!path) return path.error();
+  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(*path);
+  if (!code) return code.error();
+  const sisyfs_plugin& table = (*code)->table();
+  return CheckEntry{.name = target,
+                    .summary = table.summary != nullptr ? table.summary : table.name,
+                    .options = option_specs(table),
+                    .make = [code = *code](const Options& options) { return make_check(code, options); }};
+}
+
+Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings) {
+  const Result<std::string> path = plugin_path(target);
+  if (!path) return path.error();
+  const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(*path);
+  if (!code) return code.error();
+  const Result<Options> options = Options::parse(option_specs((*code)->table()), settings);
+  if (!options) return options.error();
+  return make_setup(*code, *options);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,211 @@
+#include "adapters/plugin/plugin_code.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "adapters/plugin/code_place.h"
+#include "adapters/plugin/needed_libraries.h"
+
+namespace sisyfs {
+namespace {
+
+// The table of version 1.0, which no plug-in falls short of.
+constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(sisyfs_plugin::name_block);
+constexpr uint32_t kPromises = SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES |
+                               SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE;
+
+std::string missing(const sisyfs_plugin& table) {
+  std::vector<const char*> names;
+  if (table.format == nullptr) names.push_back("format");
+  if (table.mount == nullptr) names.push_back("mount");
+  if (table.unmount == nullptr) names.push_back("unmount");
+  if (table.readdir == nullptr) names.push_back("readdir");
+  if (table.stat == nullptr) names.push_back("stat");
+  if (table.write != nullptr && table.read == nullptr) names.push_back("read");
+  if (table.symlink != nullptr && table.readlink == nullptr) names.push_back("readlink");
+  if (table.setxattr != nullptr && (table.getxattr == nullptr || table.listxattr == nullptr))
+    names.push_back("getxattr and listxattr");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_name(const char* text) {
+  const std::string_view name = text == nullptr ? "" : text;
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+  });
+}
+
+}  // namespace
+
+namespace {
+
+// Ends the call at hand, from within the arena: the plug-in has said itself that it is at its end.
+void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
+  auto& fence = *static_cast<Fence*>(control->engine);
+  std::array<char, 400> text{};
+  switch (end->kind) {
+    case SISYFS_END_ASSERT:
+      std::snprintf(text.data(), text.size(), "assertion '%s' failed in %s (%s:%u)",
+                    end->text == nullptr ? "?" : end->text, end->function == nullptr ? "?" : end->function,
+                    end->file == nullptr ? "?" : end->file, end->line);
+      break;
+    case SISYFS_END_EXIT:
+      std::snprintf(text.data(), text.size(), "it ends the process with exit code %d", end->status);
+      break;
+    case SISYFS_END_STACK_SMASHED:
+      std::snprintf(text.data(), text.size(), "its stack is smashed");
+      break;
+    case SISYFS_END_ABORT:
+      std::snprintf(text.data(), text.size(), "abort()");
+      break;
+  }
+  fence.die_at(kDied, text.data(), call_before(end->caller));
+}
+
+const char* text_of(uint32_t fault) {
+  switch (fault) {
+    case SISYFS_FAULT_NOT_LIVE:
+      return "frees or resizes memory that is not allocated, or not any more";
+    case SISYFS_FAULT_FOREIGN:
+      return "frees or resizes memory that malloc has not given";
+    case SISYFS_FAULT_OVERRUN:
+      return "has written beyond the end of a block of memory";
+    case SISYFS_FAULT_WRITE_AFTER_FREE:
+      return "has written to memory that was free";
+    default:
+      return "has damaged the heap";
+  }
+}
+
+void on_fault(sisyfs_arena_control* control) {
+  auto& fence = *static_cast<Fence*>(control->engine);
+  const uint32_t fault = control->fault;
+  control->fault = SISYFS_FAULT_NONE;
+  fence.die_at(kHeapMisused, text_of(fault), call_before(control->fault_caller));
+}
+
+// Whether the library was built with a sanitizer, whose runtime has to be there before all else.
+bool is_sanitized(const std::string& path) {
+  const std::vector<std::string> needed = needed_libraries(path);
+  return std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
+    return name.starts_with("libasan.so") || name.starts_with("libtsan.so") ||
+           name.starts_with("libubsan.so");
+  });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<PluginCode>> PluginCode::open(const std::string& path, bool pages) {
+  std::error_code ignored;
+  if (path.find('/') != std::string::npos && !std::filesystem::exists(path, ignored))
+    return bad_input(fmt::format("there is no file {}", path));
+  auto code = std::shared_ptr<PluginCode>(new PluginCode(path));
+  if (Status s = code->load(pages); !s) return s.error();
+  return code;
+}
+
+// Its constructors run here and may do anything.
+Status PluginCode::load_pages() {
+  std::optional<Result<PluginNamespace>> loaded;
+  fence_.announce(1);
+  if (!fence_.run([&] { loaded.emplace(PluginNamespace::load(path_)); }))
+    return bad_input(fmt::format("{} died while it was loaded: {}", path_, fence_.text()));
+  if (!*loaded) return loaded->error();
+  namespace_ = **std::move(loaded);
+  const std::vector<MemoryRange> ranges = namespace_->ranges();
+  const bool local = std::any_of(ranges.begin(), ranges.end(), [](const MemoryRange& r) { return !r.paged; });
+  if (local) {
+    namespace_.reset();
+    why_not_pages_ = "it has thread-local variables";
+    return {};
+  }
+  sisyfs_arena_control& control = namespace_->control();
+  control.engine = &fence_;
+  control.on_end = on_end;
+  control.on_fault = on_fault;
+  return {};
+}
+
+Result<void*> PluginCode::load_plainly() {
+  void* library = nullptr;
+  std::string trouble;
+  fence_.announce(1);
+  const bool lived = fence_.run([&] {
+    library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const Fence::Gate gate(fence_);
+      trouble = dlerror();
+    }
+  });
+  if (!lived) return bad_input(fmt::format("{} died while it was loaded: {}", path_, fence_.text()));
+  if (library == nullptr)
+    return bad_input(fmt::format("{} is no library that can be loaded: {}", path_, trouble));
+  return library;
+}
+
+Status PluginCode::load(bool pages) {
+  if (!pages)
+    why_not_pages_ = "that was asked for";
+  else if (is_sanitized(path_))
+    why_not_pages_ = "it was built with a sanitizer";
+  else if (Status s = load_pages(); !s && s.error().kind == ErrorKind::kBadInput)
+    return s;
+  else if (!s)
+    why_not_pages_ = s.error().message;
+  void* symbol = nullptr;
+  if (namespace_) {
+    symbol = namespace_->symbol("sisyfs_plugin_entry");
+  } else {
+    const Result<void*> library = load_plainly();
+    if (!library) return library.error();
+    symbol = dlsym(*library, "sisyfs_plugin_entry");
+  }
+  if (symbol == nullptr)
+    return bad_input(
+        fmt::format("{} is no plug-in: it has no function sisyfs_plugin_entry (see sisyfs/plugin.h, or "
+                    "'sisyfs new-plugin')",
+                    path_));
+  const auto entry = reinterpret_cast<decltype(&sisyfs_plugin_entry)>(symbol);
+  const sisyfs_plugin* table = nullptr;
+  fence_.announce(2);
+  if (!fence_.run([&] { table = entry(); }))
+    return bad_input(fmt::format("{}: sisyfs_plugin_entry died: {}", path_, fence_.text()));
+  if (table == nullptr)
+    return bad_input(fmt::format("{}: sisyfs_plugin_entry returns a null pointer", path_));
+  return take_table(table);
+}
+
+Status PluginCode::take_table(const sisyfs_plugin* table) {
+  if (table->major != SISYFS_PLUGIN_MAJOR)
+    return bad_input(fmt::format(
+        "{} was built for version {}.{} of the plug-in interface and this program knows version {}.{}: "
+        "build it again with the sisyfs/plugin.h of this program",
+        path_, table->major, table->minor, SISYFS_PLUGIN_MAJOR, SISYFS_PLUGIN_MINOR));
+  if (table->size < kSmallestTable)
+    return bad_input(
+        fmt::format("{}: its table has {} bytes, which is too small: begin it with "
+                    "SISYFS_PLUGIN_HEADER",
+                    path_, table->size));
+  std::memcpy(&table_, table, std::min<size_t>(table->size, sizeof table_));
+  if (const std::string names = missing(table_); !names.empty())
+    return bad_input(fmt::format("{}: the plug-in must have {}", path_, names));
+  if (!is_name(table_.name))
+    return bad_input(fmt::format("{}: the plug-in's name is of letters, digits, '-' and '_'", path_));
+  if (table_.contract > SISYFS_STRUCTURE || (table_.promises & ~kPromises) != 0)
+    return bad_input(
+        fmt::format("{}: the plug-in has a contract or a promise that this program does not know", path_));
+  return {};
+}
+
+}  // namespace sisyfs

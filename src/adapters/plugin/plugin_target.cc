@@ -1,0 +1,382 @@
+#include "adapters/plugin/plugin_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "adapters/plugin/code_place.h"
+
+namespace sisyfs {
+namespace {
+
+// What its fsck tells; the text is the plug-in's own.
+constexpr ProblemKind kProblems[] = {
+    {"P1", "harmless", Severity::kRepairable, "text {0}"},
+    {"P2", "lost", Severity::kCritical, "text {0}"},
+};
+
+Traits traits_of(const sisyfs_plugin& t, const Geometry& geometry, const PluginClaims& claims) {
+  constexpr Contract kContracts[] = {Contract::kAtomic, Contract::kOrdered, Contract::kFsync,
+                                     Contract::kStructure};
+  const auto promises = [&](uint32_t promise) { return (t.promises & promise) != 0; };
+  Traits traits;
+  traits.ops = PluginCalls::ops_of(t);
+  traits.contract = claims.contract.value_or(kContracts[t.contract]);
+  traits.durable_ops = promises(SISYFS_DURABLE_OPS);
+  traits.has_fsck = t.fsck != nullptr;
+  traits.mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || t.fsck == nullptr;
+  traits.limited_space = promises(SISYFS_LIMITED_SPACE);
+  traits.fsync_names = promises(SISYFS_FSYNC_NAMES);
+  traits.fsync_all = promises(SISYFS_FSYNC_ALL);
+  traits.rename_both = promises(SISYFS_RENAME_BOTH);
+  traits.block_size = geometry.block_size;
+  traits.block_count = geometry.block_count.value;
+  traits.erase_blocks = geometry.erase_blocks;
+  traits.write_unit = claims.unit;
+  if (t.max_files != 0) traits.max_files = t.max_files;
+  if (t.max_depth != 0) traits.max_depth = t.max_depth;
+  if (t.max_file_size != 0) traits.max_file_size = t.max_file_size;
+  traits.problems = kProblems;
+  return traits;
+}
+
+// What a plug-in remembers, as its pages.
+struct Pages {
+  MemoryImage image;
+  void* fs;
+  bool mounted;
+};
+
+// What it remembers where pages cannot be had: a call since mount, the mount included, after those before it.
+struct Step {
+  std::shared_ptr<const Step> before;
+  Op op;  // kRemount stands for the mount
+  DiskTape tape;
+  Digest digest;  // of all that happened
+};
+using Past = std::shared_ptr<const Step>;
+
+class PluginTarget : public Target {
+ public:
+  PluginTarget(std::shared_ptr<PluginHost> host, const PluginClaims& claims)
+      : host_(std::move(host)),
+        memory_(host_->memory()),
+        table_(host_->table()),
+        traits_(traits_of(table_, host_->geometry(), claims)) {
+    traits_.fails_allocations = memory_ != nullptr;
+  }
+  ~PluginTarget() override { leave(); }
+
+  const Traits& traits() const override { return traits_; }
+
+  int format(Disk& disk) override {
+    enter(&disk);
+    const int error = call("format", [&] { return table_.format(face()); });
+    fresh_ = false;
+    return error;
+  }
+
+  int mount(Disk& disk) override {
+    enter(&disk);
+    begin_step();
+    const int error = raw_mount();
+    end_step(error == 0, Op::of(OpKind::kRemount));
+    return error;
+  }
+
+  int unmount() override {
+    if (!is_here()) return EIO;
+    const int error = call("unmount", [&] { return table_.unmount(fs_); });
+    if (!dead_) look_for_leaks();
+    forget();
+    return error;
+  }
+
+  void power_cut() override { leave(); }
+
+  OpResult apply(const Op& op) override {
+    if (!is_here()) return OpResult::of(EIO);
+    begin_step();
+    const OpResult result = raw_apply(op);
+    end_step(!dead_, op);
+    return result;
+  }
+
+  Walk walk() override {
+    if (!is_here()) return {EIO, Path("/"), {}};
+    // What it has read it may know better afterwards.
+    walked_ = true;
+    announce({});
+    Walk out = host_->calls().walk(fs_);
+    if (host_->fence().fault() != 0) note_fault(fmt::format("while {} was read", out.where.text()));
+    return out;
+  }
+
+  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+    if (table_.fsck == nullptr) return;
+    enter(&disk);
+    reporting_ = report;
+    report->error = call(
+        "fsck", [&] { return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this); });
+    fresh_ = false;
+  }
+
+  std::string name_block(uint64_t address) const override {
+    std::array<char, 80> text{};
+    if (table_.name_block == nullptr || dead_) return {};
+    int error = 0;
+    const bool lived =
+        host_->fence().run([&] { error = table_.name_block(face(), address, text.data(), text.size() - 1); });
+    return lived && error == 0 ? text.data() : std::string();
+  }
+
+  std::string problem_text(const Problem& problem) const override {
+    return fmt::format("{}{}", texts_[static_cast<size_t>(problem.context[0])],
+                       problem.repaired ? " (repaired)" : "");
+  }
+
+  uint32_t take_faults() override { return std::exchange(faults_, 0); }
+  std::string fault_text() const override { return fault_text_; }
+
+  void fail_allocation(uint32_t number) override {
+    if (memory_ == nullptr) return;
+    sisyfs_arena_control& control = host_->code().namespace_of()->control();
+    control.fail_in = number;
+    control.failed = 0;
+  }
+  bool allocation_failed() const override {
+    return memory_ != nullptr && host_->code().namespace_of()->control().failed != 0;
+  }
+
+  uint64_t take_new_edges() override { return host_->take_new_edges(); }
+
+  Snapshot save() const override {
+    if (memory_ == nullptr) return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest);
+    if (host_->guest() != this || dead_ || fresh_) return Snapshot();
+    Pages pages{memory_->save(), fs_, mounted_};
+    const Digest digest = digest_at(1, pages.image.digest()) +
+                          digest_at(2, Digest{mounted_ ? 1u : 0u, reinterpret_cast<uintptr_t>(fs_)});
+    return Snapshot(std::move(pages), digest);
+  }
+
+  void load(const Snapshot& snapshot, Disk& disk) override {
+    if (memory_ != nullptr)
+      load_pages(snapshot);
+    else
+      load_past(snapshot);
+    host_->set_guest(this);
+    host_->disk().attach(&disk);
+  }
+
+ private:
+  const sisyfs_disk* face() const { return host_->disk().face(); }
+  bool is_here() const { return host_->guest() == this && mounted_ && !dead_; }
+
+  // Our turn, with nothing mounted, and with this disk.
+  void enter(Disk* disk) {
+    if (mounted_ || dead_ || host_->guest() != this) leave();
+    if (memory_ != nullptr && !fresh_ && !keeps_) memory_->load(host_->fresh());
+    fresh_ = memory_ != nullptr && !keeps_;
+    host_->set_guest(this);
+    host_->disk().attach(disk);
+  }
+
+  // Forgets everything. Where its pages cannot be put back the plug-in is asked to free what it has, and has
+  // no disk to write to.
+  void leave() {
+    if (host_->guest() == this) {
+      host_->disk().attach(nullptr);
+      if (memory_ == nullptr && mounted_ && !dead_)
+        (void)host_->fence().run([&] { (void)table_.unmount(fs_); });
+      host_->set_guest(nullptr);
+    }
+    forget();
+    dead_ = fresh_ = keeps_ = false;
+  }
+
+  // Nothing is mounted any more. What the code has in its memory beside that stays.
+  void forget() {
+    mounted_ = false;
+    fs_ = nullptr;
+    past_ = nullptr;
+    walked_ = false;
+    keeps_ = !dead_;
+  }
+
+  template <class Call>
+  int call(const char* name, Call&& code) {
+    int result = 0;
+    announce(digest_of(name, std::strlen(name)));
+    if (!host_->fence().run([&] { result = code(); })) return note_fault(name), EIO;
+    look_at_memory(name);
+    return result < 0 ? -result : 0;
+  }
+
+  // Calls with the same past begin in the same way.
+  void announce(const Digest& what) {
+    const Digest all = digest_at(1, what) + digest_at(2, past_ == nullptr ? Digest() : past_->digest);
+    host_->fence().announce(all.lo | 1);
+  }
+
+  int raw_mount() {
+    fs_ = nullptr;
+    const int error = call("mount", [&] { return table_.mount(face(), &fs_); });
+    mounted_ = error == 0;
+    keeps_ = fresh_ = false;
+    return error;
+  }
+
+  OpResult raw_apply(const Op& op) {
+    OpResult result;
+    host_->calls().prepare(op);
+    announce(digest_of(&op, sizeof op));
+    if (host_->fence().run([&] { result = host_->calls().apply(fs_, op); })) {
+      look_at_memory("a call");
+      return result;
+    }
+    note_fault(to_text(op));
+    return OpResult::of(EIO);
+  }
+
+  void note_fault(std::string_view what) {
+    set_fault(host_->fence().fault(), fmt::format("{}: {}", what, host_->fence().text()));
+    dead_ = true;
+    mounted_ = false;
+  }
+
+  void set_fault(uint32_t fault, std::string text) {
+    faults_ |= fault;
+    fault_text_ = std::move(text);
+  }
+
+  // Whether it wanted more than it may have.
+  void look_at_memory(std::string_view what) {
+    if (memory_ == nullptr) return;
+    sisyfs_arena_control& control = host_->code().namespace_of()->control();
+    if (control.over_limit == 0) return;
+    control.over_limit = 0;
+    set_fault(kTooMuchMemory, fmt::format("{} wants more than {} bytes of memory", what, control.limit));
+    dead_ = true;
+    mounted_ = false;
+  }
+
+  void look_for_leaks() {
+    if (memory_ == nullptr) return;
+    const PluginNamespace& space = *host_->code().namespace_of();
+    const uint64_t left = space.control().state->live_bytes, kept = host_->kept_bytes();
+    if (left <= kept) return;
+    const void* caller = nullptr;
+    for (const sisyfs_arena_block& block : space.live_blocks())
+      if (block.caller != nullptr) caller = block.caller;
+    std::string where = code_place(call_before(caller));
+    if (!where.empty()) where = ", the last of them allocated by " + where;
+    set_fault(kLeaked,
+              fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
+                          kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));
+  }
+
+  // With no pages all that happens at the disk is noted.
+  void begin_step() {
+    if (memory_ != nullptr) return;
+    tape_.clear();
+    host_->disk().record(&tape_);
+  }
+
+  void end_step(bool good, const Op& op) {
+    if (memory_ != nullptr) return;
+    host_->disk().record(nullptr);
+    if (!good) return;
+    auto step = std::make_shared<Step>();
+    step->before = past_;
+    step->op = op;
+    step->digest = digest_at(past_ == nullptr ? 1 : 2, past_ == nullptr ? Digest() : past_->digest) +
+                   digest_at(3, digest_of(&op, sizeof op)) + digest_at(4, tape_.changes) +
+                   digest_at(5, digest_of(tape_.answers.data(), tape_.answers.size()));
+    step->tape = tape_;
+    past_ = std::move(step);
+  }
+
+  void load_pages(const Snapshot& snapshot) {
+    forget();
+    dead_ = false;
+    fresh_ = snapshot.empty();
+    keeps_ = !fresh_;
+    if (fresh_) return memory_->load(host_->fresh());
+    const auto& pages = snapshot.as<Pages>();
+    memory_->load(pages.image);
+    fs_ = pages.fs;
+    mounted_ = pages.mounted;
+  }
+
+  void load_past(const Snapshot& snapshot) {
+    const Past wanted = snapshot.empty() ? nullptr : snapshot.as<Past>();
+    if (wanted != nullptr && wanted == past_ && !walked_ && is_here()) return;
+    leave();
+    if (wanted != nullptr) replay(wanted);
+  }
+
+  // Calls again what was called, with the answers that the disk gave then.
+  void replay(const Past& wanted) {
+    std::vector<const Step*> steps;
+    for (const Step* step = wanted.get(); step != nullptr; step = step->before.get()) steps.push_back(step);
+    host_->set_guest(this);
+    for (size_t i = steps.size(); i-- > 0 && !dead_;) {
+      const Step& step = *steps[i];
+      host_->disk().replay(step.tape);
+      if (step.op.kind == OpKind::kRemount)
+        (void)raw_mount();
+      else
+        (void)raw_apply(step.op);
+      uint32_t differs = 0;
+      if (host_->disk().stop_replay(&differs) && !dead_) continue;
+      const std::string what = step.op.kind == OpKind::kRemount ? "mount" : "'" + to_text(step.op) + "'";
+      host_->set_trouble(
+          fmt::format("the plug-in is not deterministic: {} was done again, with the same past and the same "
+                      "disk, and access {} to the disk was another one",
+                      what, differs));
+      dead_ = true;
+    }
+    past_ = wanted;
+    walked_ = false;
+  }
+
+  static void add_problem(void* self, int repaired, int lost, const char* text) {
+    auto& target = *static_cast<PluginTarget*>(self);
+    const size_t length = strnlen(text, 400);
+    const Fence::Gate gate(target.host_->fence());
+    const std::string_view words(text, length);
+    auto at = std::find(target.texts_.begin(), target.texts_.end(), words);
+    if (at == target.texts_.end()) at = target.texts_.insert(at, std::string(words));
+    target.reporting_->add(lost != 0 ? 1 : 0, repaired != 0, {at - target.texts_.begin()});
+  }
+
+  std::shared_ptr<PluginHost> host_;
+  PluginMemory* memory_;  // null: calls are made again
+  const sisyfs_plugin& table_;
+  Traits traits_;
+  void* fs_ = nullptr;
+  bool mounted_ = false;
+  bool dead_ = false;    // until load() or power_cut()
+  bool fresh_ = false;   // its memory is as when it was loaded
+  bool keeps_ = false;   // it is unmounted and keeps its memory
+  bool walked_ = false;  // since the last step
+  Past past_;
+  DiskTape tape_;
+  uint32_t faults_ = 0;
+  std::string fault_text_;
+  RepairReport* reporting_ = nullptr;
+  std::vector<std::string> texts_;  // of problems
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_plugin_target(std::shared_ptr<PluginHost> host, const PluginClaims& claims) {
+  return std::make_unique<PluginTarget>(std::move(host), claims);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,173 @@
+// What is done with each exhibit.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/cli.h"
+#include "cli/museum/museum.h"
+#include "cli/run.h"
+#include "cli/run_self.h"
+#include "report/token.h"
+
+namespace sisyfs::cli {
+namespace {
+
+// Ended by somebody or something from outside, so that nothing can be said about what was not reached.
+bool cut_off(const SearchResult& result) {
+  return result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
+}
+
+void stop(Shown& shown, const SearchResult& result, const char* what) {
+  shown.fit = Fit::kStopped;
+  shown.why = fmt::format("{} was stopped at depth {}{}", what, result.depth,
+                          result.stopped == Stop::kMemory ? " by the bound on memory" : "");
+}
+
+void differ(Shown& shown, std::string why) {
+  if (shown.fit == Fit::kDiffers) return;
+  shown.fit = Fit::kDiffers;
+  shown.why = std::move(why);
+}
+
+uint32_t shallowest(const SearchResult& result) {
+  uint32_t least = 0;
+  for (const FindingInfo& kind : catalogue()) {
+    const uint32_t depth = result.least_depth[static_cast<size_t>(kind.kind)];
+    if ((result.findings & bit(kind.kind)) != 0 && (least == 0 || depth < least)) least = depth;
+  }
+  return least;
+}
+
+// A search that ends at its first finding, within the bound of an exhibit or model.
+SearchOptions bounded(SearchOptions options, uint32_t depth, uint32_t watched) {
+  options.stop = StopRule::kFirst;
+  options.bounds.depth = depth;
+  options.watched = watched;
+  return options;
+}
+
+// Why a run that should be clean is not, or nothing.
+std::string unclean(const SearchResult& result, Twin wanted) {
+  if (result.findings != 0)
+    return fmt::format("{} at depth {}", codes_text(result.findings), shallowest(result));
+  if (wanted == Twin::kClean && result.verdict != Verdict::kPass)
+    return fmt::format("no finding, but the verdict is unknown ({} crash states left out)", result.left_out);
+  return "";
+}
+
+}  // namespace
+
+Result<int> replay_in_fresh_process(const std::string& token) {
+  return run_self({"sisyfs", "replay", "--quiet", token}, SelfOutput::kDropped);
+}
+
+MuseumGuide::MuseumGuide(SearchOptions options, std::string progress, Replayer replay)
+    : options_(std::move(options)), progress_(std::move(progress)), replay_(std::move(replay)) {}
+
+Result<SearchResult> MuseumGuide::search(const NamedCheck& named, const SearchOptions& options) const {
+  if (Status s = named.check->accepts(options); !s) return s.error();
+  SearchResult result = named.check->search(options, progress_printer(progress_));
+  clear_progress();
+  if (result.stopped == Stop::kHarness)
+    return result.trouble.value_or(system_error("the search failed and does not say why"));
+  return result;
+}
+
+Status MuseumGuide::find(const Exhibit& exhibit, Shown& shown) const {
+  const Result<NamedCheck> named = registry().make(exhibit.target, wrong_settings(exhibit));
+  if (!named) return named.error();
+  SearchOptions options = bounded(options_, exhibit.depth, exhibit.only != 0 ? exhibit.only : ~uint32_t{0});
+  options.order = exhibit.search;
+  options.dedup = exhibit.dedup;
+  Result<SearchResult> result = search(*named, options);
+  if (!result) return result.error();
+  shown.search = *result;
+  shown.found_at = shallowest(*result);
+  if (result->findings == 0) {
+    if (cut_off(*result))
+      stop(shown, *result, "the search");
+    else
+      differ(shown, fmt::format("not found to depth {}; {} at depth {} was expected", exhibit.depth,
+                                codes_text(exhibit.finds), exhibit.at));
+    return {};
+  }
+  const Result<Explanation> explained = explain(*named, options, *result);
+  if (interrupted().load()) {
+    stop(shown, *result, "the search");
+    return {};
+  }
+  if (!explained) return explained.error();
+  if (explained->findings.empty()) return system_error("no trace of " + explained->why);
+  const Finding& first = explained->findings.front();
+  shown.token = make_token({first.kind, first.setup, first.trace});
+  const Result<int> code = replay_(shown.token);
+  if (!code) return code.error();
+  shown.replayed = *code == kFound;
+  if (result->findings != exhibit.finds)
+    differ(shown,
+           fmt::format("found {}; {} was expected", codes_text(result->findings), codes_text(exhibit.finds)));
+  if (shown.found_at != exhibit.at)
+    differ(shown, fmt::format("found at depth {}; {} was expected", shown.found_at, exhibit.at));
+  if (!shown.replayed)
+    differ(shown,
+           fmt::format("the replay in a fresh process does not confirm it: exit code {}; {} was expected",
+                       *code, static_cast<int>(kFound)));
+  return {};
+}
+
+Status MuseumGuide::compare_twin(const Exhibit& exhibit, Shown& shown) {
+  const Result<NamedCheck> named = registry().make(exhibit.target, exhibit.set);
+  if (!named) return named.error();
+  SearchOptions options =
+      bounded(options_, exhibit.at, exhibit.twin == Twin::kOther ? exhibit.finds : ~uint32_t{0});
+  options.dedup = exhibit.dedup;
+  const std::string key = fmt::format("{} {} {} {} {}", exhibit.target, fmt::join(named->setup.settings, " "),
+                                      exhibit.at, options.watched, static_cast<int>(options.dedup));
+  auto seen = twins_.find(key);
+  if (seen == twins_.end()) {
+    Result<SearchResult> result = search(*named, options);
+    if (!result) return result.error();
+    if (cut_off(*result)) {
+      stop(shown, *result, "the search without the mistake");
+      return {};
+    }
+    seen = twins_.emplace(key, *std::move(result)).first;
+  }
+  shown.twin = seen->second;
+  shown.twin_ran = true;
+  if (const std::string why = unclean(shown.twin, exhibit.twin); !why.empty())
+    differ(shown, "without the mistake: " + why);
+  return {};
+}
+
+Result<Shown> MuseumGuide::show(const Exhibit& exhibit) {
+  Shown shown;
+  if (!exhibit.waits.empty()) {
+    shown.fit = Fit::kWaits;
+    shown.why = exhibit.waits;
+    return shown;
+  }
+  if (Status s = find(exhibit, shown); !s) return s.error();
+  if (shown.fit == Fit::kStopped) return shown;
+  if (Status s = compare_twin(exhibit, shown); !s) return s.error();
+  return shown;
+}
+
+Result<Shown> MuseumGuide::show(const RightModel& model, bool long_run) {
+  const Result<NamedCheck> named = registry().make(model.target, model.set);
+  if (!named) return named.error();
+  Shown shown;
+  const SearchOptions options = bounded(options_, long_run ? model.long_depth : model.depth, ~uint32_t{0});
+  Result<SearchResult> result = search(*named, options);
+  if (!result) return result.error();
+  shown.search = *std::move(result);
+  shown.found_at = shallowest(shown.search);
+  if (const std::string why = unclean(shown.search, Twin::kClean); why.empty())
+    return shown;
+  else if (shown.search.findings == 0 && cut_off(shown.search))
+    stop(shown, shown.search, "the search");
+  else
+    differ(shown, why);
+  return shown;
+}
+
+}  // namespace sisyfs::cli

@@ -1,0 +1,125 @@
+#include "crash/crash_points.h"
+
+#include <utility>
+
+#include "base/assert.h"
+#include "base/mutant.h"
+
+namespace sisyfs {
+
+CrashPoints::CrashPoints(const DeviceModel& model, DiskState state, size_t judged)
+    : state_(std::move(state)), epoch_(model, state_.durable) {
+  restart(state_, judged);
+}
+
+void CrashPoints::restart(DiskState state, size_t judged) {
+  state_ = std::move(state);
+  state_.log.events(events_);
+  judged_ = judged;
+  SISYFS_ASSERT(judged_ <= events_.size(), "what was judged is in the log");
+  at_ = 0;
+  then_ = Then::kNothing;
+  news_ = false;
+  promise_told_ = false;
+  promises_ = 0;
+  epoch_.restart(state_.durable, state_.undecided);
+}
+
+const CrashPoint* CrashPoints::next() {
+  while (true) {
+    carry_out();
+    if (at_ == judged_ && writes_through()) epoch_.settle();
+    if (at_ < events_.size()) {
+      if (step(*events_[at_])) return &*point_;
+    } else if (!news_) {
+      return nullptr;
+    } else if (stop_at(CrashPointReason::kLogEnd, writes_through() ? Then::kSettle : Then::kNothing)) {
+      return &*point_;
+    }
+  }
+}
+
+// Does what waited for the caller to look.
+void CrashPoints::carry_out() {
+  switch (std::exchange(then_, Then::kNothing)) {
+    case Then::kNothing:
+      break;
+    case Then::kSettle:
+      epoch_.settle();
+      break;
+    case Then::kSettleLastWrite:
+      epoch_.settle_last_write();
+      break;
+  }
+}
+
+// Notes what is to happen to the epoch, and whether the caller is to look before that. An event that
+// needs two looks leaves at_ where it is after the first.
+bool CrashPoints::stop_at(CrashPointReason reason, Then then) {
+  then_ = then;
+  if (!std::exchange(news_, false)) return false;
+  point_.emplace(CrashPoint{reason, epoch_, at_, at_ < events_.size() ? events_[at_]->op : kNoOp, promises_});
+  return true;
+}
+
+bool CrashPoints::step(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kBoundary:
+      return step_mark(event);
+    case EventKind::kWrite:
+    case EventKind::kDiscard: {
+      epoch_.add(event);
+      news_ = at_ >= judged_;
+      const bool hardens = event.flags.fua && !writes_through();
+      const bool stop = hardens && stop_at(CrashPointReason::kBeforeFua, Then::kSettleLastWrite);
+      at_++;
+      return stop;
+    }
+    case EventKind::kFlush: {
+      // Under write-through a flush settles nothing that was not settled by itself.
+      if (mutant(Mutant::kSkipBeforeFlush)) news_ = false;
+      const bool stop = !writes_through() && stop_at(CrashPointReason::kBeforeFlush, Then::kSettle);
+      at_++;
+      return stop;
+    }
+    case EventKind::kStray:
+      at_++;
+      return false;
+  }
+  return false;
+}
+
+bool CrashPoints::step_mark(const Event& event) {
+  const Then settle_through = writes_through() ? Then::kSettle : Then::kNothing;
+  switch (event.boundary.kind) {
+    case BoundaryKind::kOpBegin:
+    case BoundaryKind::kPowerCut:
+      at_++;
+      return false;
+    case BoundaryKind::kOpEnd: {
+      const Then then = mutant(Mutant::kOpEndSettles) ? Then::kSettle : settle_through;
+      const bool stop = stop_at(CrashPointReason::kOpEnd, then);
+      at_++;
+      return stop;
+    }
+    case BoundaryKind::kPromise: {
+      if (writes_through() && !std::exchange(promise_told_, true)) {
+        return stop_at(CrashPointReason::kBeforePromise, Then::kSettle);
+      }
+      promise_told_ = false;
+      promises_++;
+      news_ = at_ >= judged_ && !mutant(Mutant::kSkipAfterPromise);
+      const bool stop = stop_at(CrashPointReason::kAfterPromise, Then::kNothing);
+      at_++;
+      return stop;
+    }
+  }
+  return false;
+}
+
+DiskState CrashPoints::settled() const {
+  SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the walk has come to its end");
+  return {epoch_.durable(), state_.current, epoch_.pending_log(), epoch_.undecided_log()};
+}
+
+}  // namespace sisyfs

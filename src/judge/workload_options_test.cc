@@ -1,0 +1,55 @@
+#include "judge/workload_options.h"
+
+#include <gtest/gtest.h>
+
+#include "models/journal/config.h"
+#include "models/journal/target.h"
+
+namespace sisyfs {
+namespace {
+
+DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& settings) {
+  const Result<Options> options = Options::parse(cut_specs("", crash), settings);
+  EXPECT_TRUE(options);
+  DiskSetup setup;
+  setup.make_target = [] { return journal::make_target(journal::Config()); };
+  set_cuts(*options, setup);
+  return setup;
+}
+
+TEST(WorkloadOptionsTest, TheThesisKeepsOrderAndAPlainDiskDoesNot) {
+  const DiskSetup thesis = setup_with(kThesisCuts, {}), disk = setup_with(kPlainDiskCuts, {});
+  EXPECT_TRUE(thesis.crashes && disk.crashes);
+  EXPECT_FALSE(thesis.lazy);
+  EXPECT_TRUE(thesis.device.keeps_order());
+  EXPECT_TRUE(disk.lazy);
+  EXPECT_FALSE(disk.device.keeps_order());
+  EXPECT_TRUE(disk.device.writes_are_tied());
+  EXPECT_FALSE(DiskSetup().device.keeps_order()) << "who sets nothing gets a disk";
+}
+
+TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
+  const DiskSetup setup = setup_with(
+      kPlainDiskCuts, {"crash=subsets", "device=scattered", "samples=3", "sample_seed=9", "nesting=1"});
+  EXPECT_FALSE(setup.lazy);
+  EXPECT_TRUE(setup.device.scattered && setup.device.keeps_order());
+  EXPECT_EQ(setup.enumeration.samples, 3u);
+  EXPECT_EQ(setup.enumeration.seed, 9u);
+  EXPECT_EQ(setup.nesting, 1u);
+}
+
+TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {
+  const DeviceModel plain = setup_with(kPlainDiskCuts, {}).device;
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"atomic=whole", "write_cache=volatile"}).device, plain);
+  const DeviceModel torn = setup_with(kPlainDiskCuts, {"atomic=4096"}).device;
+  EXPECT_TRUE(torn.tearing && !torn.keeps_order());
+  EXPECT_EQ(torn.unit_bytes, 4096u);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=whole"}).device.writes_are_tied());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=512"}).device.unit_bytes, 512u);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"write_cache=through"}).device.keeps_order());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=garbage"}).device.discard, DiscardReads::kGarbage);
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=old"}).device.discard, DiscardReads::kOld);
+}
+
+}  // namespace
+}  // namespace sisyfs

@@ -1,0 +1,91 @@
+#include "models/flash/check.h"
+
+#include <fmt/format.h>
+
+#include "judge/disk_system.h"
+#include "models/flash/layout.h"
+#include "models/flash/target.h"
+
+namespace sisyfs::flash {
+
+std::vector<OptionSpec> option_specs() {
+  return {
+      OptionSpec::integer("units", 2, kMaxUnits, 3, "erase units, one of which is kept erased"),
+      OptionSpec::integer("pages", 2, kMaxUnitPages, 2, "pages of an erase unit, each for one record"),
+      OptionSpec::integer("inodes", 1, kMaxFiles, 3, "files that the system can hold"),
+      OptionSpec::integer("files", 1, kMaxFiles, 2, "files in the workload"),
+      OptionSpec::integer("file_blocks", 1, kDataBytes / kWriteUnit, 2, "runs of 8 bytes of a file"),
+      OptionSpec::flag("remount", true, "also unmount and mount"),
+      OptionSpec::integer("system_ops", 1, 1000, 3, "remounts and power cuts on a path, at most"),
+      OptionSpec::choice(
+          "crash", {"flash", "lazy", "whole", "none"}, "flash",
+          "a program or erase that the power cuts off is done in part, all ways one by one; the "
+          "same, told apart only where mount looks; not at all; or the power never goes"),
+      OptionSpec::integer("nesting", 0, 3, 0,
+                          "power cuts in a mount, in the mount after that, and so on, at most"),
+      OptionSpec::flag("all_nested", false,
+                       "power cuts in a mount also where it has changed nothing that it had read"),
+      OptionSpec::flag("impossible", false, "also try ops that must fail"),
+      OptionSpec::flag("checksum", true,
+                       "mount takes a page for a record if its check is right; off (wrong): if its header "
+                       "is possible"),
+      OptionSpec::choice("erased", {"whole", "first"}, "whole",
+                         "mount takes a unit for erased if all of it is, or (wrong) if its first page is"),
+      OptionSpec::choice("clean", {"copy-first", "erase-first"}, "copy-first",
+                         "cleaning copies what is alive and then erases, or (wrong) the other way round"),
+      OptionSpec::choice(
+          "unreadable", {"skip", "end"}, "skip",
+          "an unreadable page is passed over, or (wrong) taken for the last that was written to its unit"),
+      OptionSpec::flag("keep_deleted", true,
+                       "cleaning keeps the record of a deletion while an older record is left; off (wrong): "
+                       "drops it"),
+  };
+}
+
+Config config_of(const Options& options) {
+  Config c;
+  c.units = static_cast<unsigned>(options.integer("units"));
+  c.pages = static_cast<unsigned>(options.integer("pages"));
+  c.files = static_cast<unsigned>(options.integer("inodes"));
+  c.checksum = options.flag("checksum");
+  c.whole_erase = options.choice_text("erased") == "whole";
+  c.copy_first = options.choice_text("clean") == "copy-first";
+  c.skip_bad = options.choice_text("unreadable") == "skip";
+  c.keep_deleted = options.flag("keep_deleted");
+  return c;
+}
+
+Result<DiskSetup> setup_of(const Options& options) {
+  const Config config = config_of(options);
+  // Each inode needs one record at most; cleaning gains nothing where all pages but the spare unit's do.
+  if (const unsigned room = (config.units - 1) * config.pages; config.files >= room)
+    return bad_input(
+        fmt::format("inodes is at most {} with {} units of {} pages", room - 1, config.units, config.pages));
+  Result<DeviceModel> device = DeviceModel::preset("nand");
+  if (!device) return device.error();
+  DiskSetup setup;
+  setup.make_target = [config] { return make_target(config); };
+  setup.device = *device;
+  setup.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
+  setup.lazy = options.choice_text("crash") == "lazy";
+  setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
+  setup.all_nested = options.flag("all_nested");
+  setup.crashes = options.choice_text("crash") != "none";
+  setup.max_system_ops = static_cast<uint32_t>(options.integer("system_ops"));
+  Bounds& bounds = setup.bounds;
+  if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
+  bounds.names = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  bounds.max_files = static_cast<uint32_t>(options.integer("files"));
+  bounds.max_file_size = static_cast<uint64_t>(options.integer("file_blocks"));
+  bounds.write_sizes = {1};
+  bounds.impossible = options.flag("impossible");
+  return setup;
+}
+
+Result<std::unique_ptr<Check>> make_check(const Options& options) {
+  Result<DiskSetup> setup = setup_of(options);
+  if (!setup) return setup.error();
+  return make_disk_check(*std::move(setup));
+}
+
+}  // namespace sisyfs::flash

@@ -1,0 +1,28 @@
+// The file-mapping models as targets with a disk: ops run whole, in the same order of writes.
+//
+// The algorithms are those of LinkCore and IndexCore; only the device is another: it reads and writes a Disk
+// in the layout of the thesis. Blocks have four bytes, and each four-bit field of the model takes one.
+//
+//            link                                       index
+//   0 .. 1   inodes, two to a block: length, start      0 .. 3   inodes: length, entry, entry, indirect entry
+//   2 .. 4   the table of links, one write              4        the bitmap, four bits to a byte
+//   5 ..     data, or unused                            5 ..     data, or the four entries of an indirect
+//   block
+//
+// Data blocks hold the bytes that the op gives. A freed block keeps what it held (free=keep): a disk does
+// not know which blocks are free. Files are called file0 to file3. Each op is durable when it returns: with
+// a cache it ends with a flush, without one the device must write through.
+#pragma once
+
+#include <memory>
+
+#include "models/mapping/mapping.h"
+#include "target/target.h"
+
+namespace sisyfs::mapping {
+
+// One task, data=hash, no symmetry; of the rest `config` says files, blocks, naive and cache.
+std::unique_ptr<Target> make_link_target(const Config& config);
+std::unique_ptr<Target> make_index_target(const Config& config);
+
+}  // namespace sisyfs::mapping
