@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "linux_directory.h"
 #include "models/verifs/target.h"
 #include "tree/tree_text.h"
@@ -207,7 +207,7 @@ class Comparison {
   Plan plan_;
   RandomOps ops_;
   LinuxDirectory linux_;
-  MemDisk disk_;
+  Media disk_;
   std::unique_ptr<Target> verifs_;
   Tree tree_;
   Met* met_;

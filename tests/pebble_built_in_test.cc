@@ -9,7 +9,7 @@
 #include "adapters/plugin/namespace.h"
 #include "adapters/plugin/plugin_check.h"
 #include "bench/pebble_target.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "judge/disk_system.h"
 
 namespace sisyfs {
@@ -66,8 +66,8 @@ TEST_F(PebbleBuiltInTest, AlsoWhereThePowerGoesInRecovery) {
 
 TEST(PebbleTargetTest, WhatWasLoadedIsSavedAgainAsItWas) {
   const std::unique_ptr<Target> target = make_pebble_target(), other = make_pebble_target();
-  MemDisk disk{Image(Geometry{target->traits().block_size, BlockCount(target->traits().block_count),
-                              target->traits().erase_blocks})};
+  Media disk{Image(Geometry{target->traits().block_size, BlockCount(target->traits().block_count),
+                            target->traits().erase_blocks})};
   ASSERT_EQ(target->format(disk), 0);
   ASSERT_EQ(target->mount(disk), 0);
   const Snapshot before = target->save();

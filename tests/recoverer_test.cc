@@ -31,10 +31,10 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
   const Traits& traits = running->traits();
   const Bounds bounds = bounds_for(traits, setup->bounds);
   const Image blank(Geometry{traits.block_size, BlockCount(traits.block_count)});
-  MemDisk disk(blank);
+  Media disk(blank);
   EXPECT_EQ(running->format(disk), 0);
   EXPECT_EQ(running->mount(disk), 0);
-  disk.load(DiskState(disk.state().current));
+  disk.load(MediaState(disk.state().current));
   DiskSetup small = *setup;
   small.memo_bits = memo_bits;
   Recoverer remembers(small, bounds, *target, blank);
@@ -144,7 +144,7 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
   constexpr Geometry geometry{4, BlockCount(3)};
   const Image blank(geometry);
   Epoch epoch(DeviceModel{.unit_bytes = 4, .tearing = true}, blank);
-  MemDisk disk(blank);
+  Media disk(blank);
   std::vector<const Event*> events;
   for (const uint8_t value : {1, 2}) {
     for (uint64_t block = 0; block < 3; ++block) {
@@ -198,7 +198,7 @@ AllWays recover_all(const DiskSetup& setup, Target& target, const Epoch& epoch) 
 // An epoch in which one block was written once: 1 over 0.
 Epoch one_write(const Image& blank, uint64_t block, uint8_t value) {
   Epoch epoch(DeviceModel{.unit_bytes = 4, .tearing = true}, blank);
-  MemDisk disk(blank);
+  Media disk(blank);
   const std::byte bytes[4] = {std::byte{value}};
   EXPECT_EQ(disk.write(BlockAddress(block), bytes), IoStatus::kOk);
   std::vector<const Event*> events;

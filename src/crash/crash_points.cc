@@ -7,12 +7,12 @@
 
 namespace sisyfs {
 
-CrashPoints::CrashPoints(const DeviceModel& model, DiskState state, size_t judged)
+CrashPoints::CrashPoints(const DeviceModel& model, MediaState state, size_t judged)
     : state_(std::move(state)), epoch_(model, state_.durable) {
   restart(state_, judged);
 }
 
-void CrashPoints::restart(DiskState state, size_t judged) {
+void CrashPoints::restart(MediaState state, size_t judged) {
   state_ = std::move(state);
   state_.log.events(events_);
   judged_ = judged;
@@ -117,7 +117,7 @@ bool CrashPoints::step_mark(const Event& event) {
   return false;
 }
 
-DiskState CrashPoints::settled() const {
+MediaState CrashPoints::settled() const {
   SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the walk has come to its end");
   return {epoch_.durable(), state_.current, epoch_.pending_log(), epoch_.undecided_log()};
 }

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "crash/epoch.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 
@@ -55,18 +55,18 @@ class CrashPoints {
  public:
   // Walks over state.log. The first `judged` events were judged before, by an earlier walk, and only
   // count for what they left in doubt. Takes its own copy of the state.
-  CrashPoints(const DeviceModel& model, DiskState state, size_t judged = 0);
+  CrashPoints(const DeviceModel& model, MediaState state, size_t judged = 0);
   CrashPoints(const CrashPoints&) = delete;
   CrashPoints& operator=(const CrashPoints&) = delete;
   // As if constructed anew for a disk of the same shape, but keeps its memory.
-  void restart(DiskState state, size_t judged = 0);
+  void restart(MediaState state, size_t judged = 0);
 
   // The next moment to look at, or null at the end of the log.
   const CrashPoint* next();
 
   // After next() returned null: the disk with all that became durable moved into `durable`, and a log
   // of nothing but what is still in doubt. Marks and strays are gone from it.
-  DiskState settled() const;
+  MediaState settled() const;
 
  private:
   enum class Then : uint8_t { kNothing, kSettle, kSettleLastWrite };
@@ -77,7 +77,7 @@ class CrashPoints {
   bool step_mark(const Event& event);
   bool writes_through() const { return epoch_.model().cache == WriteCache::kWriteThrough; }
 
-  DiskState state_;
+  MediaState state_;
   std::vector<const Event*> events_;
   size_t judged_ = 0;
   size_t at_ = 0;               // the event to go on with

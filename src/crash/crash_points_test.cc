@@ -20,7 +20,7 @@ constexpr DeviceModel kFreeWrites{};
 // A disk that a cut may leave, with the number of promises made by then.
 using Outcome = std::pair<PlainDisk, size_t>;
 
-void write(MemDisk& disk, uint64_t block, uint8_t value, bool fua = false) {
+void write(Media& disk, uint64_t block, uint8_t value, bool fua = false) {
   const std::vector<uint8_t> bytes = {value, value};
   ASSERT_EQ(disk.write(BlockAddress(block), std::as_bytes(std::span(bytes)), {.fua = fua}), IoStatus::kOk);
 }
@@ -32,7 +32,7 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-std::vector<Seen> points_of(const DeviceModel& model, const DiskState& state, size_t judged = 0) {
+std::vector<Seen> points_of(const DeviceModel& model, const MediaState& state, size_t judged = 0) {
   std::vector<Seen> seen;
   CrashPoints points(model, state, judged);
   while (const CrashPoint* point = points.next()) {
@@ -43,7 +43,7 @@ std::vector<Seen> points_of(const DeviceModel& model, const DiskState& state, si
 }
 
 TEST(CrashPointsTest, AFlushAndAPromiseAndTheEndOfAnOpAreLookedAt) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   disk.note({BoundaryKind::kOpBegin, 0});
   write(disk, 0, 1);
   write(disk, 1, 1);
@@ -58,7 +58,7 @@ TEST(CrashPointsTest, AFlushAndAPromiseAndTheEndOfAnOpAreLookedAt) {
 }
 
 TEST(CrashPointsTest, WhenNothingIsNewThereIsNoLook) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   disk.note({BoundaryKind::kOpBegin, 0});
   ASSERT_EQ(disk.flush(), IoStatus::kOk);
   write(disk, 0, 1);
@@ -70,14 +70,14 @@ TEST(CrashPointsTest, WhenNothingIsNewThereIsNoLook) {
 }
 
 TEST(CrashPointsTest, APromiseWithNothingInDoubtIsStillLookedAt) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   disk.note({BoundaryKind::kPromise, 0});
   EXPECT_EQ(points_of(kFreeWrites, disk.state()),
             (std::vector<Seen>{{CrashPointReason::kAfterPromise, 1, 1}}));
 }
 
 TEST(CrashPointsTest, AFuaWriteMayBeLostOnlyUntilItReturns) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   write(disk, 0, 1);
   write(disk, 1, 1, true);
   write(disk, 2, 1);
@@ -86,7 +86,7 @@ TEST(CrashPointsTest, AFuaWriteMayBeLostOnlyUntilItReturns) {
 }
 
 TEST(CrashPointsTest, WritesCarryOverFromOpToOpUntilAFlush) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   disk.note({BoundaryKind::kOpBegin, 0});
   write(disk, 0, 1);
   disk.note({BoundaryKind::kOpEnd, 0});
@@ -110,7 +110,7 @@ TEST(CrashPointsTest, WritesCarryOverFromOpToOpUntilAFlush) {
 }
 
 TEST(CrashPointsTest, WhatWasJudgedIsNotLookedAtAgain) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   disk.note({BoundaryKind::kOpBegin, 0});
   write(disk, 0, 1);
   disk.note({BoundaryKind::kPromise, 0});
@@ -126,7 +126,7 @@ TEST(CrashPointsTest, WhatWasJudgedIsNotLookedAtAgain) {
 
 TEST(CrashPointsTest, AWriteThroughDeviceLosesOnlyWhatWasWrittenSinceTheLastWalk) {
   constexpr DeviceModel through{.cache = WriteCache::kWriteThrough};
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   write(disk, 0, 1);
   write(disk, 1, 1);
   EXPECT_EQ(points_of(through, disk.state()), (std::vector<Seen>{{CrashPointReason::kLogEnd, 3, 0}}));
@@ -176,7 +176,7 @@ TEST_P(CrashPointsProperty, LooksMissNothingAndInventNothing) {
   for (int run = 0; run < 300; run++) {
     SCOPED_TRACE(testing::Message() << "run " << run);
     PlainPoints plain_points(GetParam());
-    MemDisk disk{Image(kSmall)};
+    Media disk{Image(kSmall)};
     std::set<Outcome> outcomes;
     size_t judged = 0, promises_before = 0, promises = 0;
     // Walks over what is new, and now and then goes on from the settled state.

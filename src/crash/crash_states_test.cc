@@ -25,7 +25,7 @@ DeviceModel model_of(WriteOrder order, uint32_t unit_bytes) {
 struct Twins {
   Epoch epoch;
   PlainDevice plain_device;
-  MemDisk disk;
+  Media disk;
   bool through;
 
   explicit Twins(const DeviceModel& model, const Geometry& geometry = kSmall)
@@ -56,7 +56,7 @@ std::set<PlainDisk> disks_of(const Epoch& epoch) {
   return disks;
 }
 
-Event* new_write(MemDisk& disk, uint64_t first, std::vector<uint8_t> bytes) {
+Event* new_write(Media& disk, uint64_t first, std::vector<uint8_t> bytes) {
   EXPECT_EQ(disk.write(BlockAddress(first), std::as_bytes(std::span(bytes))), IoStatus::kOk);
   std::vector<const Event*> events;
   return const_cast<Event*>(disk.state().log.events(events).back());
@@ -212,7 +212,7 @@ TEST_P(CrashStatesProperty, SamplesAreCrashStatesBetweenTheEdgesEachOnce) {
 TEST(CrashStatesTest, SamplesDependOnTheSeedAndOnWhatWasWritten) {
   constexpr Geometry wide{1, BlockCount(24)};
   const auto epoch_of = [&](bool backwards) {
-    MemDisk disk{Image(wide)};
+    Media disk{Image(wide)};
     Epoch epoch(model_of(WriteOrder::kFree, 0), Image(wide));
     std::vector<const Event*> events;
     for (uint64_t i = 0; i < 24; i++) {
@@ -249,7 +249,7 @@ TEST(CrashStatesTest, ADeviceModelThatForgetsTheOrderIsNoticedByTheComparison) {
   // the wrong order, tying or durability, and each time the crash states differ from the plain ones.
   const DeviceModel ordered = model_of(WriteOrder::kInOrder, 0), free = model_of(WriteOrder::kFree, 0),
                     torn = model_of(WriteOrder::kFree, 2);
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   const Event* first = new_write(disk, 0, {1, 1, 2, 2});
   PlainDevice plain_ordered(ordered, kSmall), plain_free(free, kSmall), plain_torn(torn, kSmall);
   for (PlainDevice* device : {&plain_ordered, &plain_free, &plain_torn}) {
@@ -257,7 +257,7 @@ TEST(CrashStatesTest, ADeviceModelThatForgetsTheOrderIsNoticedByTheComparison) {
     device->write(1, {3, 3}, false);
   }
   const auto built_as = [&](const DeviceModel& model, bool flush_between) {
-    MemDisk own = disk;
+    Media own = disk;
     const Event* second = new_write(own, 1, {3, 3});
     Epoch epoch(model, Image(kSmall));
     epoch.add(*first);
@@ -275,7 +275,7 @@ TEST(CrashStatesTest, ADeviceModelThatForgetsTheOrderIsNoticedByTheComparison) {
 }
 
 TEST(CrashStatesTest, ATornWriteKeepsSomeOfItsUnitsAndSaysSo) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   Epoch epoch(model_of(WriteOrder::kFree, 2), Image(kSmall));
   epoch.add(*new_write(disk, 1, {1, 1, 2, 2}));
   CrashStates states(epoch, kAll);
@@ -285,10 +285,10 @@ TEST(CrashStatesTest, ATornWriteKeepsSomeOfItsUnitsAndSaysSo) {
 }
 
 TEST(CrashStatesTest, OrderOfWritesCountsOnlyWhereItCanBeSeen) {
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   const Event *a = new_write(disk, 1, {1, 1}), *b = new_write(disk, 3, {2, 2}),
               *c = new_write(disk, 1, {3, 3});
-  const DiskState keep_alive = disk.save();
+  const MediaState keep_alive = disk.save();
   const auto digest = [](WriteOrder order, uint32_t unit, std::initializer_list<const Event*> events) {
     Epoch epoch(model_of(order, unit), Image(kSmall));
     for (const Event* event : events) epoch.add(*event);
@@ -304,7 +304,7 @@ TEST(CrashStatesTest, OrderOfWritesCountsOnlyWhereItCanBeSeen) {
 
 TEST(CrashStatesTest, CountsBeyondAnyWordAreKnownAndEdgesStillEnumerable) {
   constexpr Geometry wide{1, BlockCount(1000)};
-  MemDisk disk{Image(wide)};
+  Media disk{Image(wide)};
   for (uint64_t i = 0; i < 200; i++) {
     const std::vector<uint8_t> byte = {1};
     ASSERT_EQ(disk.write(BlockAddress(i), std::as_bytes(std::span(byte))), IoStatus::kOk);

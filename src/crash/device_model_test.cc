@@ -55,7 +55,7 @@ TEST(DeviceModelTest, TheDescriptionSaysWhatIsAssumed) {
 // All disks that a power cut may leave of three writes, of which two are long and meet in a block.
 std::set<std::vector<std::byte>> disks_left_by(std::string_view name) {
   const DeviceModel model = device(name).fitted_to(kTiny);
-  MemDisk disk{Image(kTiny)};
+  Media disk{Image(kTiny)};
   const std::vector<std::byte> one(3 * 32, std::byte{1}), two(2 * 32, std::byte{2}), three(32, std::byte{3});
   EXPECT_EQ(disk.write(BlockAddress(1), one), IoStatus::kOk);
   EXPECT_EQ(disk.write(BlockAddress(6), three), IoStatus::kOk);
@@ -134,7 +134,7 @@ TEST(DeviceModelTest, APendingDiscardLeavesTheOldContentOrWhatTheDeviceMakesOfIt
     model.discard = reads;
     Image image(kTiny);
     image.set(BlockAddress(3), filled_block(32, std::byte{7}));
-    MemDisk disk(image);
+    Media disk(image);
     disk.set_discard(model.discard);
     EXPECT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
     CrashPoints points(model, disk.state());

@@ -51,12 +51,12 @@ std::set<std::string> disks_of(const Epoch& epoch) {
   return disks;
 }
 
-IoStatus program(MemDisk& disk, uint64_t page, std::string_view halves) {
+IoStatus program(Media& disk, uint64_t page, std::string_view halves) {
   return disk.write(BlockAddress(page), std::as_bytes(std::span(halves)));
 }
 
 // All that a cut during the log of a disk may leave.
-std::set<std::string> cuts_of(const MemDisk& disk, const DeviceModel& model = nand()) {
+std::set<std::string> cuts_of(const Media& disk, const DeviceModel& model = nand()) {
   std::set<std::string> disks = {text_of(disk.state().durable)};  // there may be nothing to look at
   CrashPoints points(model, disk.state());
   while (const CrashPoint* point = points.next()) disks.merge(disks_of(point->epoch));
@@ -65,7 +65,7 @@ std::set<std::string> cuts_of(const MemDisk& disk, const DeviceModel& model = na
 }
 
 TEST(EpochFlashTest, AnInterruptedProgramLeavesThePageHalfProgrammedOrUnreadable) {
-  MemDisk disk(flash_of("........", 2));
+  Media disk(flash_of("........", 2));
   ASSERT_EQ(program(disk, 1, "abcd"), IoStatus::kOk);
   EXPECT_EQ(cuts_of(disk), (std::set<std::string>{
                                "........",                          // not begun
@@ -75,7 +75,7 @@ TEST(EpochFlashTest, AnInterruptedProgramLeavesThePageHalfProgrammedOrUnreadable
 }
 
 TEST(EpochFlashTest, AnInterruptedEraseLeavesEachPageOldUnreadableOrErased) {
-  MemDisk disk(flash_of("aabbccdd", 2));
+  Media disk(flash_of("aabbccdd", 2));
   ASSERT_EQ(disk.discard(BlockAddress(2), BlockCount(2)), IoStatus::kOk);
   std::set<std::string> expected;
   for (const char* first : {"cc", "!!", ".."})
@@ -87,7 +87,7 @@ TEST(EpochFlashTest, EveryCombinationComesOnceAndEachStepChangesOnePage) {
   for (uint32_t pages = 1; pages <= DeviceModel::kErasePieces; pages++) {
     std::string text;
     for (uint32_t i = 0; i < pages; i++) text += "ab";
-    MemDisk disk(flash_of(text, pages));
+    Media disk(flash_of(text, pages));
     ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(pages)), IoStatus::kOk);
     std::vector<const Event*> events;
     Epoch epoch(nand(), disk.state().durable);
@@ -103,7 +103,7 @@ TEST(EpochFlashTest, EveryCombinationComesOnceAndEachStepChangesOnePage) {
 }
 
 TEST(EpochFlashTest, OfALargeUnitTheRunsOfPagesGoTogether) {
-  MemDisk disk(flash_of("aaaaaaaaaaaa", 6));
+  Media disk(flash_of("aaaaaaaaaaaa", 6));
   ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(6)), IoStatus::kOk);
   const std::set<std::string> cuts = cuts_of(disk);
   EXPECT_EQ(cuts.size(), 81u);
@@ -144,9 +144,9 @@ std::set<std::string> plain_cuts(const Image& start, const std::vector<const Eve
 }
 
 // A flash of two units after a few random calls, none of them settled.
-MemDisk random_history(std::mt19937_64& random, uint32_t unit) {
+Media random_history(std::mt19937_64& random, uint32_t unit) {
   const uint64_t pages = 2 * uint64_t{unit};
-  MemDisk disk(flash_of(std::string(2 * pages, random() % 2 == 0 ? '.' : 'x'), unit));
+  Media disk(flash_of(std::string(2 * pages, random() % 2 == 0 ? '.' : 'x'), unit));
   for (int call = 0; call < 6; call++) {
     if (random() % 3 == 0) {
       EXPECT_EQ(disk.discard(BlockAddress(unit * (random() % 2)), BlockCount(unit)), IoStatus::kOk);
@@ -159,7 +159,7 @@ MemDisk random_history(std::mt19937_64& random, uint32_t unit) {
   return disk;
 }
 
-Epoch epoch_of(const MemDisk& disk) {
+Epoch epoch_of(const Media& disk) {
   Epoch epoch(nand(), disk.state().durable);
   std::vector<const Event*> events;
   for (const Event* event : disk.state().log.events(events))
@@ -170,7 +170,7 @@ Epoch epoch_of(const MemDisk& disk) {
 TEST(EpochFlashTest, AnyHistoryLeavesWhatThePlainRulesSay) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; round++) {
-    const MemDisk disk = random_history(random, 1 + random() % 3);
+    const Media disk = random_history(random, 1 + random() % 3);
     const Image& start = disk.state().durable;
     std::vector<const Event*> events;
     EXPECT_EQ(cuts_of(disk), plain_cuts(start, disk.state().log.events(events)));
@@ -182,7 +182,7 @@ TEST(EpochFlashTest, AnyHistoryLeavesWhatThePlainRulesSay) {
 TEST(EpochFlashTest, LazilyTheSameDisksAreLeft) {
   std::mt19937_64 random(8);
   for (int round = 0; round < 100; round++) {
-    const MemDisk disk = random_history(random, 1 + random() % 3);
+    const Media disk = random_history(random, 1 + random() % 3);
     const Epoch epoch = epoch_of(disk);
     const uint64_t pages = disk.geometry().block_count.value, first = random() % pages;
     std::set<std::string> disks;
@@ -202,7 +202,7 @@ TEST(EpochFlashTest, LazilyTheSameDisksAreLeft) {
 TEST(EpochFlashTest, WhatACutLeftOpenComesBackFromItsLog) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 100; round++) {
-    const MemDisk disk = random_history(random, 1 + random() % 6);
+    const Media disk = random_history(random, 1 + random() % 6);
     const Epoch epoch = epoch_of(disk);
     if (epoch.empty()) continue;
     const uint32_t length = epoch.chains()[0].length;
@@ -222,14 +222,14 @@ TEST(EpochFlashTest, WhatACutLeftOpenComesBackFromItsLog) {
 TEST(EpochFlashTest, WithoutInterruptionsACutFallsBetweenTwoCalls) {
   DeviceModel whole = nand();
   whole.flash = false;
-  MemDisk disk(flash_of("aabb....", 2));
+  Media disk(flash_of("aabb....", 2));
   ASSERT_EQ(program(disk, 2, "cc"), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(2)), IoStatus::kOk);
   EXPECT_EQ(cuts_of(disk, whole), (std::set<std::string>{"aabb....", "aabbcc..", "....cc.."}));
 }
 
 TEST(EpochFlashTest, AWriteThatWasCutOffIsTorn) {
-  MemDisk disk(flash_of("....", 2));
+  Media disk(flash_of("....", 2));
   ASSERT_EQ(program(disk, 0, "ab"), IoStatus::kOk);
   CrashPoints points(nand(), disk.state());
   const CrashPoint* point = points.next();

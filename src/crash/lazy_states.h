@@ -6,7 +6,7 @@
 //
 //   LazyStates states(epoch);
 //   while (states.next()) {
-//     disk.load(DiskState(epoch.durable()));
+//     disk.load(MediaState(epoch.durable()));
 //     disk.watch(&reads, &states);              // reads decide
 //     recover(disk);
 //     ... stands for states.stands_for() crash states ...
@@ -39,7 +39,7 @@
 
 #include "crash/epoch.h"
 #include "crash/state_count.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 

@@ -32,7 +32,7 @@ Transcript read_on(uint64_t seed, int reads, ReadBlock read_block) {
   return seen;
 }
 
-void feed(Epoch& epoch, MemDisk& disk, const RandomCall& call) {
+void feed(Epoch& epoch, Media& disk, const RandomCall& call) {
   call.issue(disk);
   std::vector<const Event*> events;
   const Event& event = *disk.state().log.events(events).back();
@@ -44,7 +44,7 @@ void feed(Epoch& epoch, MemDisk& disk, const RandomCall& call) {
 // Calls, and now and then a power cut after which nobody looked.
 Epoch random_epoch(std::mt19937_64& random, const DeviceModel& model, int cuts) {
   Epoch epoch(model, Image(kSmall));
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   for (int cut = 0; cut <= cuts; ++cut) {
     if (cut != 0) epoch.freeze();
     for (int calls = 1 + static_cast<int>(random() % (5 - cuts)); calls > 0; calls--)
@@ -148,7 +148,7 @@ TEST_P(LazyStatesProperty, TheDigestKnowsWhatIsBehindAPowerCut) {
   int in_doubt = 0;
   for (int round = 0; round < 50; round++) {
     Epoch epoch = random_epoch(random, GetParam(), 0);
-    MemDisk disk{Image(kSmall)};
+    Media disk{Image(kSmall)};
     const std::vector<uint8_t> byte(2, 9);
     ASSERT_EQ(disk.write(BlockAddress(random() % 6), std::as_bytes(std::span(byte))), IoStatus::kOk);
     std::vector<const Event*> events;
@@ -169,7 +169,7 @@ TEST_P(LazyStatesProperty, TheDigestKnowsWhatIsBehindAPowerCut) {
 TEST(LazyStates, RunsThatSeeTheSameHaveReadDifferentVersions) {
   constexpr Geometry geometry{2, BlockCount(2)};
   Epoch epoch(DeviceModel{.unit_bytes = 2, .tearing = true}, Image(geometry));
-  MemDisk disk{Image(geometry)};
+  Media disk{Image(geometry)};
   std::vector<const Event*> events;
   for (const uint8_t value : {1, 0}) {
     const std::vector<uint8_t> bytes(2, value);
@@ -191,7 +191,7 @@ TEST(LazyStates, RunsThatSeeTheSameHaveReadDifferentVersions) {
 // The second identity: a choice that the reader does not come by again is a run for nothing.
 TEST(LazyStatesDeathTest, AReaderThatReadsSomethingElseIsNoticed) {
   Epoch epoch(DeviceModel{}, Image(kSmall));
-  MemDisk disk{Image(kSmall)};
+  Media disk{Image(kSmall)};
   std::vector<const Event*> events;
   for (const uint64_t at : {1, 2}) {
     const std::vector<uint8_t> bytes(2, 7);
@@ -249,7 +249,7 @@ TEST_P(LazyStatesProperty, AFlushSettlesOnlyWhatCameAfterTheCut) {
 TEST(LazyStates, SixtyBlocksThatNobodyReadsAreOneRun) {
   constexpr Geometry geometry{16, BlockCount(64)};
   Epoch epoch(DeviceModel{.unit_bytes = 16, .tearing = true}, Image(geometry));
-  MemDisk disk{Image(geometry)};
+  Media disk{Image(geometry)};
   const std::vector<uint8_t> bytes(16 * 60, 7);
   ASSERT_EQ(disk.write(BlockAddress(2), std::as_bytes(std::span(bytes))), IoStatus::kOk);
   std::vector<const Event*> events;
@@ -268,7 +268,7 @@ TEST(LazyStates, SixtyBlocksThatNobodyReadsAreOneRun) {
 TEST(LazyStates, EqualContentsAreNotToldApart) {
   constexpr Geometry geometry{2, BlockCount(2)};
   Epoch epoch(DeviceModel{}, Image(geometry));
-  MemDisk disk{Image(geometry)};
+  Media disk{Image(geometry)};
   const std::vector<uint8_t> zeros(2, 0);
   ASSERT_EQ(disk.write(BlockAddress(0), std::as_bytes(std::span(zeros))), IoStatus::kOk);
   std::vector<const Event*> events;

@@ -12,7 +12,7 @@
 
 #include "crash/device_model.h"
 #include "disk/disk.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 

@@ -1,7 +1,7 @@
 // Disk: what a target writes to.
 //
 // The interface is small so that it can be stacked: a decorator is a Disk over a Disk (FailingDisk,
-// TraceDisk), and at the bottom lies one that keeps the content (MemDisk).
+// TraceDisk), and at the bottom lies one that keeps the content (Media).
 //
 //   TraceDisk traced(failing, observer);     // sees what the target asked for and what it was told
 //   target.mount(traced);

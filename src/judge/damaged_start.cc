@@ -46,7 +46,7 @@ void DiskRig::run_repair() {
   over_ = outcome_.findings != 0;
   if (over_) return;
   memory_ = repaired_.memory;
-  disk_.load(DiskState(image));
+  disk_.load(MediaState(image));
   disk_.redo(log_);
 }
 

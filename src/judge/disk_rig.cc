@@ -77,7 +77,7 @@ DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blan
       open_states_(open_),
       cuts_(setup, recoverer_, blank),
       epoch_(setup.device, blank),
-      settling_(setup.device, DiskState(blank)),
+      settling_(setup.device, MediaState(blank)),
       crash_prints_(setup.memo_bits),
       walks_(setup.memo_bits + kSmall),
       allowed_(setup.memo_bits) {
@@ -89,7 +89,7 @@ int DiskRig::put_initial(DiskSystemState& to) {
   Walk walk;
   if (const int error = prepare(&walk.tree)) return error;
   // What was written until now was on the disk long before we came.
-  disk_.load(DiskState(disk_.state().current));
+  disk_.load(MediaState(disk_.state().current));
   if (setup_.damage == nullptr) {
     if (const int error = target_->mount(disk_)) return error;
     walk = target_->walk();
@@ -326,7 +326,7 @@ void DiskRig::judge_op() {
   if (was_open) {
     if (open_states_.decided()) outcome_.marks |= kUndecidedRead;
     open_.narrow(open_states_.known(), open_after_);
-    disk_.load(DiskState(open_after_.durable(), disk_.state().current, log_, open_after_.undecided_log()));
+    disk_.load(MediaState(open_after_.durable(), disk_.state().current, log_, open_after_.undecided_log()));
   }
   if (setup_.crashes) cuts_.restart(disk_.state(), events_before_);
 }
@@ -447,7 +447,7 @@ RecoveryNotes DiskRig::notes() {
   return from_->damaged ? recoverer_.notes_of_repair(from_->disk.durable) : cuts_.notes();
 }
 
-DiskState DiskRig::crash_disk() {
+MediaState DiskRig::crash_disk() {
   disk_.load(cuts_.start());
   disk_.redo(cuts_.recovered().log);
   return settle(disk_.state());
@@ -541,7 +541,7 @@ const Walk& DiskRig::walk_again() {
 }
 
 // Nearly always everything is durable: the device writes through, or a flush came last.
-DiskState DiskRig::settle(const DiskState& state) {
+MediaState DiskRig::settle(const MediaState& state) {
   bool durable = setup_.device.cache == WriteCache::kWriteThrough;
   if (!durable) {
     state.log.events(events_);
@@ -550,14 +550,14 @@ DiskState DiskRig::settle(const DiskState& state) {
     });
     durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
   }
-  if (durable && state.undecided.empty()) return DiskState(state.current);
+  if (durable && state.undecided.empty()) return MediaState(state.current);
   settling_.restart(state);
   while (settling_.next() != nullptr) {
   }
   return settling_.settled();
 }
 
-Digest DiskRig::print_of(const DiskState& disk) {
+Digest DiskRig::print_of(const MediaState& disk) {
   if (disk.log.empty() && disk.undecided.empty())
     return digest_at(0, disk.durable.digest());  // what an empty epoch has
   epoch_.restart(disk.durable, disk.undecided);

@@ -134,10 +134,10 @@ class DiskRig {
   // What is told once of an outcome of a power cut.
   Digest crash_digest();
   // The disk that the recovery at hand leaves, and what it is known by.
-  DiskState crash_disk();
+  MediaState crash_disk();
   // Moves what became durable out of the log, as no look needs it.
-  DiskState settle(const DiskState& state);
-  Digest print_of(const DiskState& disk);
+  MediaState settle(const MediaState& state);
+  Digest print_of(const MediaState& disk);
   Digest print_of(const Digest& disk, const DiskSystemState& state) const;
 
   const DiskSetup& setup_;
@@ -145,7 +145,7 @@ class DiskRig {
   std::unique_ptr<Target> target_;
   const Traits& traits_;
   Workload workload_;
-  MemDisk disk_;
+  Media disk_;
   Recoverer recoverer_;
   std::vector<Candidate> ops_;
 

@@ -9,7 +9,7 @@
 
 #include "crash/crash_states.h"
 #include "crash/device_model.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "expect/expectation.h"
 #include "explore/search.h"
 #include "target/target.h"
@@ -58,7 +58,7 @@ struct DiskSystemState {
   bool damaged = false;  // the start, if that is damaged: not mounted, and fsck comes first
   bool over = false;     // the path ended with a broken promise; the rest is whatever
   Digest print;          // of all that follows, as crash-states say "when two states are one"
-  DiskState disk;        // the log holds what is in doubt and nothing else
+  MediaState disk;       // the log holds what is in doubt and nothing else
   Snapshot memory;
   Expectation expectation;
   std::optional<Tree> kept;  // what the op snapshot found, until restore brings it back

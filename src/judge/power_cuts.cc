@@ -9,7 +9,7 @@ namespace sisyfs {
 
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
     : none(setup.device, blank),
-      points(setup.device, DiskState(blank)),
+      points(setup.device, MediaState(blank)),
       eager(none),
       lazy(none),
       shown(none) {}
@@ -62,7 +62,7 @@ size_t PowerCuts::first_change(const Recovery& recovery) {
 void PowerCuts::descend() {
   Level& from = *levels_[level_];
   from.recovered = *recovered_;
-  DiskState cut = start();
+  MediaState cut = start();
   if (mutant(Mutant::kCloseNested)) cut.undecided = Log();
   cut.log = from.recovered.log;
   Level& to = *levels_[++level_];
@@ -120,9 +120,9 @@ void PowerCuts::leave_rest() {
   }
 }
 
-DiskState PowerCuts::start() {
+MediaState PowerCuts::start() {
   Level& level = *levels_[level_];
-  if (!setup_.lazy) return DiskState(level.state->image());
+  if (!setup_.lazy) return MediaState(level.state->image());
   level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
   return {rest_.durable(), rest_.durable(), {}, rest_.undecided_log()};
 }

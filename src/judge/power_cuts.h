@@ -43,7 +43,7 @@ class PowerCuts {
   PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank);
 
   // The log of a disk, of which the first `judged` events were looked at before.
-  void restart(const DiskState& state, size_t judged) { levels_[0]->points.restart(state, judged); }
+  void restart(const MediaState& state, size_t judged) { levels_[0]->points.restart(state, judged); }
   // The next look of the log, or null.
   const CrashPoint* next_point() { return point_ = levels_[0]->points.next(); }
   // The outcomes of that look come next.
@@ -57,7 +57,7 @@ class PowerCuts {
   // Of the outcome at hand. Lives until the next call of next().
   const Recovery& recovered() const { return *recovered_; }
   // The disk that the power cut left: what was not decided is open. And what it is known by.
-  DiskState start();
+  MediaState start();
   Digest start_digest();
   // How deep it is: 0 for a power cut during the op, 1 for one in the recovery from that, and so on.
   uint32_t level() const { return level_; }

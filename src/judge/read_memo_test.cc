@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 namespace {
@@ -16,7 +16,7 @@ constexpr Geometry kGeometry{16, BlockCount(kBlocks)};
 
 // Reads some blocks; what they hold decides which ones come next and how many. It also writes, and reads back
 // what it wrote. The answer depends on all that was read.
-uint64_t read_about(MemDisk& disk) {
+uint64_t read_about(Media& disk) {
   std::array<std::byte, 16> bytes{};
   uint64_t hash = 3;
   for (uint64_t step = 0; step < 3 + hash % 20; ++step) {
@@ -52,7 +52,7 @@ Hits ask(unsigned bits) {
   Image image(kGeometry);
   for (unsigned round = 0; round < 3000; ++round) {
     image = changed_at_random(round % 50 == 0 ? Image(kGeometry) : image, random);
-    MemDisk disk(image);
+    Media disk(image);
     reads.restart(kGeometry.block_count);
     disk.watch(&reads);
     const uint64_t right = read_about(disk);
@@ -148,7 +148,7 @@ TEST(ReadMemoTest, WhatCannotBeFoundAgainIsThereUntilTheNextOne) {
 }
 
 TEST(FirstReadsTest, CountsEachBlockOnceAndNoneThatWasWrittenBefore) {
-  MemDisk disk{Image(kGeometry)};
+  Media disk{Image(kGeometry)};
   FirstReads reads;
   reads.restart(kGeometry.block_count);
   disk.watch(&reads);

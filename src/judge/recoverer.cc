@@ -107,11 +107,11 @@ RecoveryNotes Recoverer::notes_of_repair(const Image& image) {
 void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
   ++runs_;
   (void)target_.take_marks();
-  disk_.load(DiskState(image));
+  disk_.load(MediaState(image));
   reads_.restart(image.geometry().block_count);
   disk_.watch(&reads_, run);
   // What is decided on the way goes to no image, and what is done to it is told by the log.
-  if (run != nullptr) disk_.begin_scratch(MemDisk::Keep::kLog);
+  if (run != nullptr) disk_.begin_scratch(Media::Keep::kLog);
   target_.power_cut();
   // What is decided on the way is in no image, by which parts of a recovery could be known again.
   const bool whole = run != nullptr || notes != nullptr || damaged_;
@@ -249,7 +249,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
     for (const BlockAddress address : reads_.addresses())
       if (run->known_block(address, &block)) start.set(address, std::move(block));
   }
-  disk_.load(DiskState(std::move(start)));
+  disk_.load(MediaState(std::move(start)));
   reads_.rewind();
   target_.power_cut();
   const int error = target_.mount(disk_);

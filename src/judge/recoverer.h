@@ -121,7 +121,7 @@ class Recoverer {
   Target& target_;
   const Traits& traits_;
   std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
-  MemDisk disk_;
+  Media disk_;
   RepairReport report_, report_again_;
   Recovery recovery_;  // the one at hand
   std::vector<const Event*> events_;

@@ -12,7 +12,7 @@ namespace {
 
 class Trial {
  public:
-  Trial(Target& target, MemDisk& disk, const Bounds& bounds, Tree tree, std::string* why)
+  Trial(Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why)
       : target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
 
   bool run() {
@@ -126,7 +126,7 @@ class Trial {
   }
 
   Target& target_;
-  MemDisk& disk_;
+  Media& disk_;
   const Bounds& bounds_;
   Tree tree_;
   std::string* why_;
@@ -134,8 +134,8 @@ class Trial {
 
 }  // namespace
 
-bool is_usable(Target& target, MemDisk& disk, const Bounds& bounds, Tree tree, std::string* why) {
-  disk.begin_scratch(MemDisk::Keep::kNothing);
+bool is_usable(Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why) {
+  disk.begin_scratch(Media::Keep::kNothing);
   return Trial(target, disk, bounds, std::move(tree), why).run();
 }
 

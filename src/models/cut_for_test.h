@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 
 // What may be on the disk when the power goes after `cut` events: of those after the last flush, each write
 // is kept if keep() says so.
 template <class Keep>
-Image cut_image(const DiskState& state, size_t cut, Keep keep) {
+Image cut_image(const MediaState& state, size_t cut, Keep keep) {
   std::vector<const Event*> events;
   state.log.events(events);
   size_t durable = 0;
@@ -27,10 +27,10 @@ Image cut_image(const DiskState& state, size_t cut, Keep keep) {
 }
 
 // Forgets the history of a disk where all of it is durable.
-inline void forget_settled(MemDisk& disk) {
+inline void forget_settled(Media& disk) {
   std::vector<const Event*> events;
   disk.state().log.events(events);
-  if (events.empty() || events.back()->kind == EventKind::kFlush) disk.load(DiskState(disk.state().current));
+  if (events.empty() || events.back()->kind == EventKind::kFlush) disk.load(MediaState(disk.state().current));
 }
 
 }  // namespace sisyfs

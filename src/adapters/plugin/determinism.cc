@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 namespace {
@@ -32,7 +32,7 @@ Run run(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims, con
   const Bounds bounds = bounds_for(target->traits(), wanted);
   Result<Workload> workload = Workload::make(bounds);
   if (!workload) return out;
-  MemDisk disk{Image(host->geometry())};
+  Media disk{Image(host->geometry())};
   const auto note = [&](std::string call, const OpResult& result) {
     out.calls.push_back({std::move(call), result, disk.state().log.size()});
     return result.error == 0;

@@ -8,7 +8,7 @@
 #include "adapters/plugin/determinism.h"
 #include "adapters/plugin/plugin_host.h"
 #include "adapters/plugin/plugin_target.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "judge/catalogue.h"
 #include "judge/disk_system.h"
 #include "judge/workload_options.h"
@@ -85,7 +85,7 @@ uint32_t faults() {
 // Whether a new file system can be had at all. What dies here has no trace that could be told.
 Status try_start(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims) {
   const std::unique_ptr<Target> target = make_plugin_target(host, claims);
-  MemDisk disk{Image(host->geometry())};
+  Media disk{Image(host->geometry())};
   const auto tell = [&](const char* call, int error) -> Status {
     if (target->take_faults() != 0)
       return system_error(

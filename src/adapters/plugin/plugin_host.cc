@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "adapters/plugin/page_fault.h"
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 
@@ -52,7 +52,7 @@ void PluginHost::forget_edges() {
 
 // A new file system, mounted and unmounted: what it costs to go back to where it was, and what it keeps.
 void PluginHost::try_out() {
-  MemDisk disk{Image(geometry_)};
+  Media disk{Image(geometry_)};
   disk_.attach(&disk);
   bool lived = fence().run([&] { (void)table().format(disk_.face()); });
   const auto cycle = [&] {

@@ -122,7 +122,7 @@ TEST(F2fsTest, ReuseBeforeTheCheckpointLosesTheRootDirectory) {
     config.reuse = reuse;
     config.eager_dirs = true;
     const auto target = make_target(config);
-    MemDisk disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
+    Media disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
     EXPECT_EQ(target->format(disk), 0);
     EXPECT_EQ(target->mount(disk), 0);
     const uint32_t six = 6 * config.block_size;
@@ -154,9 +154,9 @@ TEST(F2fsTest, ASnapshotHasTheSameFuture) {
   for (unsigned i = 0; i < 100; ++i) {
     run.ops(3);
     const Snapshot memory = run.target().save();
-    const DiskState disk = run.disk().save();
+    const MediaState disk = run.disk().save();
     const auto other = make_target(Config::small());
-    MemDisk copy(disk);
+    Media copy(disk);
     other->load(memory, copy);
     EXPECT_EQ(other->save().digest(), memory.digest());
     for (unsigned k = 0; k < 5; ++k) {
@@ -192,7 +192,7 @@ TEST(F2fsTest, HostileDisksDoNoHarm) {
         bytes[random() % 70] = static_cast<std::byte>(random() % 40);
       image.write(at, bytes);
     }
-    MemDisk disk((DiskState(image)));
+    Media disk((MediaState(image)));
     RepairReport report, again;
     run.target().fsck(disk, FsckMode::kRepair, &report);
     if (report.error != 0) continue;
@@ -229,7 +229,7 @@ TEST(F2fsTest, HostileDisksDoNoHarmUnrepaired) {
       bytes[random() % 70] = static_cast<std::byte>(random() % 256);
       image.write(at, bytes);
     }
-    MemDisk disk((DiskState(image)));
+    Media disk((MediaState(image)));
     if (run.target().mount(disk) != 0) continue;
     (void)run.target().walk();
     for (unsigned i = 0; i < 20; ++i) {
@@ -246,7 +246,7 @@ TEST(F2fsTest, AFailedWriteChangesNothing) {
   for (uint64_t ordinal = 1; ordinal < 60; ++ordinal) {
     Config config = Config::small();
     const auto target = make_target(config);
-    MemDisk disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
+    Media disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
     ASSERT_EQ(target->format(disk), 0);
     FailingDisk failing(disk, {.fail_write = ordinal});
     if (target->mount(failing) != 0) continue;
@@ -267,7 +267,7 @@ TEST(F2fsTest, AFailedWriteChangesNothing) {
 // Data of an open file stays in the pool until it is closed; what does not fit there is written early.
 TEST(F2fsTest, AnOpenFileIsWrittenWhenItIsClosed) {
   Core core{Config{}};
-  MemDisk disk(Image(Geometry{148, BlockCount(core.layout().block_count())}));
+  Media disk(Image(Geometry{148, BlockCount(core.layout().block_count())}));
   ASSERT_EQ(core.format(disk), 0);
   ASSERT_EQ(core.mount(disk), 0);
   ASSERT_EQ(core.create("/a", false), 0);
@@ -313,7 +313,7 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
   EXPECT_EQ(target->name_block(6), "SIT block 0, copy 0");
   EXPECT_EQ(target->name_block(6 + 30), "NAT block 0, copy 0");
   EXPECT_EQ(target->name_block(6 + 38 + 60 + 5), "segment 1 block 1");
-  MemDisk disk(Image(Geometry{148, BlockCount(target->traits().block_count)}));
+  Media disk(Image(Geometry{148, BlockCount(target->traits().block_count)}));
   ASSERT_EQ(target->format(disk), 0);
   std::vector<std::byte> bytes(148);
   disk.state().current.read(BlockAddress(3), bytes);

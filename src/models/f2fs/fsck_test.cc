@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "judge/catalogue.h"
 
 namespace sisyfs::f2fs {
@@ -73,7 +73,7 @@ class PatchedDisk {
 
  private:
   Core core_;
-  MemDisk disk_;
+  Media disk_;
 };
 
 using Codes = std::vector<std::string>;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "models/cut_for_test.h"
 #include "models/f2fs/core.h"
 #include "models/f2fs/target.h"
@@ -42,7 +42,7 @@ class RandomRun {
         target_(make_target(options.config)),
         disk_(Image(Geometry{target_->traits().block_size, BlockCount(target_->traits().block_count)})) {
     if (target_->format(disk_) != 0) fail("format fails");
-    disk_.load(DiskState(disk_.state().current));
+    disk_.load(MediaState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");
     target_->take_marks();
     forget_settled(disk_);
@@ -54,7 +54,7 @@ class RandomRun {
   uint64_t refused() const { return refused_; }
   uint64_t done() const { return done_; }
   Target& target() { return *target_; }
-  MemDisk& disk() { return disk_; }
+  Media& disk() { return disk_; }
   const Tree& tree() const { return now_; }
 
   void ops(unsigned count) {
@@ -147,13 +147,13 @@ class RandomRun {
     const Image image = crash_image(disk_.state(), cut);
     trace_ += "power cut\n";
     Tree recovered;
-    disk_.load(DiskState(image));
+    disk_.load(MediaState(image));
     if (!recover(&recovered)) return;
     if (!(recovered == safe_) && (whole || (!(recovered == safe_before) && !is_part(recovered))))
       return fail("after a power cut: " + first_difference(recovered, safe_));
     // The power goes again while it recovers.
     const Image again = crash_image(disk_.state(), pick(static_cast<uint32_t>(disk_.state().log.size() + 1)));
-    disk_.load(DiskState(again));
+    disk_.load(MediaState(again));
     Tree second;
     if (!recover(&second)) return;
     if (!(second == recovered))
@@ -222,7 +222,7 @@ class RandomRun {
   // What the last checkpoint on the disk holds.
   Tree checkpointed() {
     const auto other = make_target(options_.config);
-    MemDisk copy(DiskState(disk_.state().current));
+    Media copy(MediaState(disk_.state().current));
     if (other->mount(copy) != 0) fail("the checkpoint does not mount");
     return other->walk().tree;
   }
@@ -249,7 +249,7 @@ class RandomRun {
       fail("synced a file that is not one");
   }
 
-  Image crash_image(const DiskState& state, size_t cut) {
+  Image crash_image(const MediaState& state, size_t cut) {
     const unsigned kept_percent = pick(5) * 25;
     return cut_image(state, cut, [&] { return options_.in_order || pick(100) < kept_percent; });
   }
@@ -285,7 +285,7 @@ class RandomRun {
   RunOptions options_;
   std::mt19937 random_;
   std::unique_ptr<Target> target_;
-  MemDisk disk_;
+  Media disk_;
   Tree now_, safe_;
   std::string trouble_, trace_;
   uint32_t marks_ = 0;

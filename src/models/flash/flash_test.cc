@@ -18,7 +18,7 @@ using Files = std::map<std::string, std::vector<std::byte>>;
 struct FlashTest : testing::Test {
   Config config;
   Core core{config};
-  MemDisk disk{blank(config)};
+  Media disk{blank(config)};
 
   static Image blank(const Config& config) {
     return Image({kPageSize, BlockCount(uint64_t{config.units} * config.pages), config.pages});
@@ -26,7 +26,7 @@ struct FlashTest : testing::Test {
   void start(const Config& with) {
     config = with;
     core = Core(config);
-    disk.load(DiskState(blank(config)));
+    disk.load(MediaState(blank(config)));
     ASSERT_EQ(core.format(disk), 0);
     ASSERT_EQ(core.mount(disk), 0);
   }
@@ -87,10 +87,10 @@ TEST_F(FlashTest, CleaningMakesRoomForEver) {
       marks |= core.take_marks();
       ASSERT_EQ(disk.state().log.misuses() + disk.state().log.strays(), 0u);
       Core again(config);
-      MemDisk copy(disk.state().current);
+      Media copy(disk.state().current);
       ASSERT_EQ(again.mount(copy), 0);
       ASSERT_EQ(files_of(again), files_of(core));
-      disk.load(DiskState(disk.state().current));
+      disk.load(MediaState(disk.state().current));
     }
     EXPECT_EQ(marks, kCleaned | kCopied | kKeptDeletion);
   }
@@ -102,7 +102,7 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
   const DeviceModel nand = *DeviceModel::preset("nand");
   std::mt19937_64 random(11);
   start({.units = 3, .pages = 3, .files = 3});
-  disk.load(DiskState(disk.state().current));
+  disk.load(MediaState(disk.state().current));
   uint64_t cuts = 0, nested = 0;
   for (int i = 0; i < 60; ++i) {
     const Files before = files_of(core);
@@ -112,8 +112,8 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
                                                    : store(name, 8, i);
     ASSERT_EQ(error, 0);
     const Files after = files_of(core);
-    const auto check = [&](const Image& image, MemDisk& on) {
-      on.load(DiskState(image));
+    const auto check = [&](const Image& image, Media& on) {
+      on.load(MediaState(image));
       Core again(config);
       ASSERT_EQ(again.mount(on), 0);
       const Files files = files_of(again);
@@ -124,19 +124,19 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
     while (const CrashPoint* point = points.next()) {
       CrashStates states(point->epoch);
       while (CrashState* state = states.next()) {
-        MemDisk recovered(state->image());
+        Media recovered(state->image());
         check(state->image(), recovered);
         ++cuts;
         CrashPoints inner(nand, recovered.state());
         while (const CrashPoint* deeper = inner.next()) {
           CrashStates in_mount(deeper->epoch);
-          MemDisk twice(recovered.state().current);
+          Media twice(recovered.state().current);
           for (; CrashState* cut = in_mount.next(); ++nested) check(cut->image(), twice);
         }
       }
     }
     ASSERT_FALSE(HasFatalFailure());
-    disk.load(DiskState(disk.state().current));
+    disk.load(MediaState(disk.state().current));
   }
   EXPECT_GT(cuts, 500u);
   EXPECT_GT(nested, 500u);

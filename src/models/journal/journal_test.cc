@@ -50,7 +50,7 @@ struct Rig {
       : target(make_target(config)),
         disk(Image(Geometry{kBlockSize, BlockCount(target->traits().block_count)})) {
     EXPECT_EQ(target->format(disk), 0);
-    disk.load(DiskState(disk.state().current));
+    disk.load(MediaState(disk.state().current));
     EXPECT_EQ(target->mount(disk), 0);
   }
   int apply(const Op& op) { return target->apply(op).error; }
@@ -58,7 +58,7 @@ struct Rig {
   // The power goes, and all that was written is there.
   void cut() {
     target->power_cut();
-    disk.load(DiskState(disk.state().current));
+    disk.load(MediaState(disk.state().current));
   }
   std::vector<Problem> fsck(FsckMode mode) {
     RepairReport report;
@@ -74,7 +74,7 @@ struct Rig {
   }
 
   std::unique_ptr<Target> target;
-  MemDisk disk;
+  Media disk;
 };
 
 TEST(JournalTest, AnswersAsTheReferenceDoes) {
@@ -200,7 +200,7 @@ TEST(JournalTest, ClearingTheJournalBeforeAFlushLosesWhatWasReplayed) {
         image.set(event->first, make_block(event->block(0)->bytes()));
     }
     rig.target->power_cut();
-    rig.disk.load(DiskState(image));
+    rig.disk.load(MediaState(image));
     report.clear();
     rig.target->fsck(rig.disk, FsckMode::kRepair, &report);
     EXPECT_EQ(rig.target->mount(rig.disk), 0);
@@ -230,7 +230,7 @@ TEST(JournalTest, FsckRemovesTheBadEntryAndKeepsTheOthers) {
     block.entries[1].ino = static_cast<uint16_t>(-ENOSPC);
     std::memcpy(bytes.data(), &block, sizeof block);
     image.write(root, bytes);
-    rig.disk.load(DiskState(image));
+    rig.disk.load(MediaState(image));
     const std::vector<Problem> problems = rig.fsck(FsckMode::kRepair);
     ASSERT_FALSE(problems.empty());
     EXPECT_EQ(problems[0].kind, kBadEntry);
@@ -299,7 +299,7 @@ TEST(JournalTest, AnOrphanLivesUntilItIsClosedOrThePowerGoes) {
     Config config;
     config.orphans = true;
     Core core(config);
-    MemDisk disk(Image(Geometry{kBlockSize, BlockCount(core.layout().block_count())}));
+    Media disk(Image(Geometry{kBlockSize, BlockCount(core.layout().block_count())}));
     ASSERT_EQ(core.format(disk), 0);
     ASSERT_EQ(core.mount(disk), 0);
     ASSERT_EQ(core.sync(), 0);
@@ -413,9 +413,9 @@ TEST(JournalTest, ASnapshotHasTheSameFuture) {
   for (unsigned i = 0; i < 100; ++i) {
     run.ops(3);
     const Snapshot memory = run.target().save();
-    const DiskState disk = run.disk().save();
+    const MediaState disk = run.disk().save();
     const auto other = make_target(small());
-    MemDisk copy(disk);
+    Media copy(disk);
     other->load(memory, copy);
     EXPECT_EQ(other->save().digest(), memory.digest());
     for (unsigned k = 0; k < 5; ++k) {
@@ -437,7 +437,7 @@ TEST(JournalTest, AFailedWriteChangesNothing) {
   for (const Mode mode : kModes) {
     for (uint64_t ordinal = 1; ordinal < 70; ++ordinal) {
       const auto target = make_target(with(mode));
-      MemDisk disk(Image(Geometry{kBlockSize, BlockCount(target->traits().block_count)}));
+      Media disk(Image(Geometry{kBlockSize, BlockCount(target->traits().block_count)}));
       ASSERT_EQ(target->format(disk), 0);
       FailingDisk failing(disk, {.fail_write = ordinal});
       if (target->mount(failing) != 0) continue;
@@ -503,7 +503,7 @@ struct Hostile {
 
   std::mt19937 random;
   RandomRun run;
-  MemDisk disk;
+  Media disk;
 };
 
 // Whatever is on the disk, the check ends, repair makes it sound or says that it cannot, and what mounts can

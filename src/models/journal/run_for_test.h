@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "expect/expectation.h"
 #include "models/cut_for_test.h"
 #include "models/journal/core.h"
@@ -46,7 +46,7 @@ class RandomRun {
         expected_(options.claim.value_or(target_->traits().contract), Tree(),
                   {.data_unit = kBlockSize, .fsync_names = true}) {
     if (target_->format(disk_) != 0) fail("format fails");
-    disk_.load(DiskState(disk_.state().current));
+    disk_.load(MediaState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");
     target_->take_marks();
   }
@@ -55,7 +55,7 @@ class RandomRun {
   const std::string& trouble() const { return trouble_; }
   uint32_t marks() const { return marks_; }
   Target& target() { return *target_; }
-  MemDisk& disk() { return disk_; }
+  Media& disk() { return disk_; }
   const Tree& tree() const { return expected_.now(); }
 
   void ops(unsigned count) {
@@ -150,17 +150,17 @@ class RandomRun {
     const size_t cut = events_before + pick(static_cast<uint32_t>(end - events_before + 1));
     const Expectation& allowed = cut == end ? expected_ : during;
     trace_ += "power cut\n";
-    disk_.load(DiskState(crash_image(disk_.state(), cut)));
+    disk_.load(MediaState(crash_image(disk_.state(), cut)));
     Tree first, second;
     if (!recover(&first)) return;
     if (!allowed.crash_allowed(first)) return fail("after a power cut: " + allowed.why_not(first));
     // The power goes again while it recovers.
     const Image again = crash_image(disk_.state(), pick(static_cast<uint32_t>(disk_.state().log.size() + 1)));
-    disk_.load(DiskState(again));
+    disk_.load(MediaState(again));
     if (!recover(&second)) return;
     if (!(second == first)) return fail("after a second power cut: " + first_difference(second, first));
     expected_.collapse(second);
-    disk_.load(DiskState(disk_.state().current));
+    disk_.load(MediaState(disk_.state().current));
   }
 
   bool recover(Tree* tree) {
@@ -189,7 +189,7 @@ class RandomRun {
     return OpResult::of(target_->mount(disk_));
   }
 
-  Image crash_image(const DiskState& state, size_t cut) {
+  Image crash_image(const MediaState& state, size_t cut) {
     const unsigned kept_percent = pick(5) * 25;
     return cut_image(state, cut, [&] { return options_.in_order || pick(100) < kept_percent; });
   }
@@ -226,7 +226,7 @@ class RandomRun {
   RunOptions options_;
   std::mt19937 random_;
   std::unique_ptr<Target> target_;
-  MemDisk disk_;
+  Media disk_;
   Expectation expected_;
   std::string trouble_, trace_;
   uint32_t marks_ = 0;

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "models/mapping/layout.h"
 
 namespace sisyfs::mapping {
@@ -192,7 +192,7 @@ class MappingTarget : public Target {
   std::string name_block(uint64_t address) const override { return name_place(Core{}, address); }
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
     // The words of the direct form, for a medium that holds nothing but this write.
-    MemDisk disk(Image(Geometry{kBlockBytes, BlockCount(traits_.block_count)}));
+    Media disk(Image(Geometry{kBlockBytes, BlockCount(traits_.block_count)}));
     BlockIo io{disk};
     io.write(static_cast<unsigned>(address), bytes);
     Medium m{};

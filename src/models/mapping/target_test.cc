@@ -65,7 +65,7 @@ unsigned content_of_block(const Config& c, unsigned b, const FieldBlock& bytes) 
 // The disk of the adapter's state as the medium of the direct form.
 template <class Core>
 std::string medium_of(const Config& c, const DiskSystemState& state) {
-  MemDisk disk(state.disk);
+  Media disk(state.disk);
   BlockIo io{disk};
   typename Core::Medium m;
   Core::format(c, m);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <random>
 
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 #include "models/verifs/core.h"
 #include "models/verifs/target.h"
 #include "tree/tree_text.h"
@@ -36,11 +36,11 @@ class Verifs {
     return walk.tree;
   }
   Target& target() { return *target_; }
-  MemDisk& disk() { return disk_; }
+  Media& disk() { return disk_; }
   Digest digest() const { return target_->save().digest(); }
 
  private:
-  MemDisk disk_{Image(Geometry{512, BlockCount(1)})};
+  Media disk_{Image(Geometry{512, BlockCount(1)})};
   std::unique_ptr<Target> target_;
 };
 

@@ -1,4 +1,4 @@
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using Bytes = std::vector<std::byte>;
 Bytes filled(size_t size, int value) { return Bytes(size, static_cast<std::byte>(value)); }
 
 struct Fixture : testing::Test {
-  MemDisk disk{Image({4, BlockCount(8)})};
+  Media disk{Image({4, BlockCount(8)})};
 
   Bytes content(Disk& from, uint64_t first, size_t bytes) {
     Bytes out(bytes);
@@ -25,9 +25,9 @@ struct Fixture : testing::Test {
   }
 };
 
-struct MemDiskTest : Fixture {};
+struct MediaTest : Fixture {};
 
-TEST_F(MemDiskTest, ReadsSeeWritesAndDiscardsBeforeAnyFlush) {
+TEST_F(MediaTest, ReadsSeeWritesAndDiscardsBeforeAnyFlush) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
   EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
@@ -36,19 +36,19 @@ TEST_F(MemDiskTest, ReadsSeeWritesAndDiscardsBeforeAnyFlush) {
   EXPECT_EQ(disk.state().log.size(), 2u);
 }
 
-TEST_F(MemDiskTest, DoesALogAgainOnAnotherDisk) {
+TEST_F(MediaTest, DoesALogAgainOnAnotherDisk) {
   const Image before = disk.state().current;
   ASSERT_EQ(disk.write(BlockAddress(1), filled(8, 9)), IoStatus::kOk);
   ASSERT_EQ(disk.flush(), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
-  MemDisk other(before);
+  Media other(before);
   other.redo(disk.state().log);
   EXPECT_EQ(content(other, 1, 8), content(disk, 1, 8));
   EXPECT_EQ(other.state().current, disk.state().current);
   EXPECT_EQ(other.state().digest(), disk.state().digest());
 }
 
-TEST_F(MemDiskTest, AStrayAccessHasNoEffectAndIsRecorded) {
+TEST_F(MediaTest, AStrayAccessHasNoEffectAndIsRecorded) {
   const Bytes two = filled(8, 5), odd = filled(3, 5);
   Bytes out = filled(8, 1);
   EXPECT_EQ(disk.write(BlockAddress(7), two), IoStatus::kOutOfRange);
@@ -67,11 +67,11 @@ TEST_F(MemDiskTest, AStrayAccessHasNoEffectAndIsRecorded) {
 }
 
 // Whoever was told that an access failed must not find it done.
-TEST_F(MemDiskTest, AnAccessThatFailsHasNoEffectAndIsTheOneThatWasAskedFor) {
+TEST_F(MediaTest, AnAccessThatFailsHasNoEffectAndIsTheOneThatWasAskedFor) {
   const Geometry geometry{4, BlockCount(2)};
   const std::array<std::byte, 4> bytes = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   for (uint32_t fails = 1; fails <= 4; ++fails) {
-    MemDisk disk{Image(geometry)};
+    Media disk{Image(geometry)};
     disk.fail_call(fails);
     std::array<std::byte, 4> out{};
     const std::array said = {disk.write(BlockAddress(0), bytes), disk.read(BlockAddress(0), out),
@@ -86,9 +86,9 @@ TEST_F(MemDiskTest, AnAccessThatFailsHasNoEffectAndIsTheOneThatWasAskedFor) {
   }
 }
 
-TEST_F(MemDiskTest, ASavedStateIsAValue) {
+TEST_F(MediaTest, ASavedStateIsAValue) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
-  const DiskState saved = disk.save();
+  const MediaState saved = disk.save();
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 6)), IoStatus::kOk);
   EXPECT_NE(disk.state().digest(), saved.digest());
   disk.load(saved);
@@ -96,9 +96,9 @@ TEST_F(MemDiskTest, ASavedStateIsAValue) {
   EXPECT_EQ(disk.state().digest(), saved.digest());
 }
 
-TEST_F(MemDiskTest, WhatIsDurableIsPartOfTheState) {
+TEST_F(MediaTest, WhatIsDurableIsPartOfTheState) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
-  const DiskState all_durable(disk.state().current);
+  const MediaState all_durable(disk.state().current);
   EXPECT_EQ(all_durable.current, disk.state().current);
   EXPECT_NE(all_durable.digest(), disk.state().digest());
 }
@@ -159,14 +159,14 @@ TEST_F(TraceDiskTest, TheObserverSeesEachCallAndWhatTheTargetWasTold) {
   EXPECT_EQ(calls.back().kind, DiskCall::Kind::kRead);
 }
 
-TEST_F(MemDiskTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
+TEST_F(MediaTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
-  const DiskState written = disk.save();
+  const MediaState written = disk.save();
   const auto discarded = [&](DiscardReads reads) {
     disk.load(written);
     disk.set_discard(reads);
     EXPECT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
-    MemDisk again(written);
+    Media again(written);
     again.redo(disk.state().log);
     EXPECT_EQ(again.state().current, disk.state().current);
     return content(disk, 2, 4);
@@ -180,8 +180,8 @@ struct ScratchTest : Fixture {};
 
 TEST_F(ScratchTest, ReadsSeeWritesAndTheStateDoesNot) {
   ASSERT_EQ(disk.write(BlockAddress(1), filled(4, 3)), IoStatus::kOk);
-  const DiskState before = disk.save();
-  disk.begin_scratch(MemDisk::Keep::kNothing);
+  const MediaState before = disk.save();
+  disk.begin_scratch(Media::Keep::kNothing);
   ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
   ASSERT_EQ(disk.flush(), IoStatus::kOk);
@@ -201,9 +201,9 @@ TEST_F(ScratchTest, ReadsSeeWritesAndTheStateDoesNot) {
 
 TEST_F(ScratchTest, WhatIsWrittenBackIsNoChange) {
   for (const bool scratch : {false, true}) {
-    disk.load(DiskState(Image({4, BlockCount(8)})));
+    disk.load(MediaState(Image({4, BlockCount(8)})));
     ASSERT_EQ(disk.write(BlockAddress(1), filled(4, 3)), IoStatus::kOk);
-    if (scratch) disk.begin_scratch(MemDisk::Keep::kNothing);
+    if (scratch) disk.begin_scratch(Media::Keep::kNothing);
     ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 4)), IoStatus::kOk);
     disk.remember();
     EXPECT_FALSE(disk.has_changed());
@@ -239,7 +239,7 @@ TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
   for (int round = 0; round < 300; ++round) {
     Image start({4, BlockCount(8)});
     for (uint64_t b = 0; b < 8; b += 1 + random() % 3) start.write(BlockAddress(b), filled(4, 50));
-    MemDisk plain{start}, scratch{start};
+    Media plain{start}, scratch{start};
     OddBlocksOpen of_plain, of_scratch;
     FirstReads plain_reads, scratch_reads;
     plain_reads.restart(BlockCount(8));
@@ -249,7 +249,7 @@ TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
     const auto discards = static_cast<DiscardReads>(round % 3);
     plain.set_discard(discards);
     scratch.set_discard(discards);
-    scratch.begin_scratch(MemDisk::Keep::kLog);
+    scratch.begin_scratch(Media::Keep::kLog);
     for (int call = 0; call < 12; ++call) {
       const BlockAddress first(random() % 8);
       const size_t count = 1 + random() % 2, kind = random() % 4;
@@ -273,7 +273,7 @@ TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
 }
 
 // A disk that leaves discarded blocks alone makes the log depend on what was there.
-TEST_F(MemDiskTest, ADiscardThatKeepsTheOldContentIsARead) {
+TEST_F(MediaTest, ADiscardThatKeepsTheOldContentIsARead) {
   FirstReads reads;
   reads.restart(disk.geometry().block_count);
   disk.watch(&reads);
@@ -286,7 +286,7 @@ TEST_F(MemDiskTest, ADiscardThatKeepsTheOldContentIsARead) {
 }
 
 struct RawFlashTest : Fixture {
-  RawFlashTest() { disk = MemDisk(Image({4, BlockCount(8), 4})); }
+  RawFlashTest() { disk = Media(Image({4, BlockCount(8), 4})); }
 };
 
 TEST_F(RawFlashTest, APageIsProgrammedOnceAndErasedWithItsUnit) {
@@ -318,7 +318,7 @@ TEST_F(RawFlashTest, AnUnreadablePageIsAnErrorUntilItIsErased) {
   const Image before = image;
   image.set(BlockAddress(5), unreadable_block(4));
   EXPECT_NE(image, before);
-  disk.load(DiskState(image));
+  disk.load(MediaState(image));
   Bytes out = filled(8, 1);
   EXPECT_EQ(disk.read(BlockAddress(4), out), IoStatus::kIoError);
   EXPECT_EQ(out, filled(8, 1));
@@ -332,9 +332,9 @@ TEST_F(RawFlashTest, AnUnreadablePageIsAnErrorUntilItIsErased) {
 TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
   Image image({4, BlockCount(8), 4});
   image.set(BlockAddress(6), unreadable_block(4));
-  disk.load(DiskState(image));
+  disk.load(MediaState(image));
   ASSERT_EQ(disk.discard(BlockAddress(0), BlockCount(4)), IoStatus::kOk);
-  disk.load(DiskState(disk.state().current));
+  disk.load(MediaState(disk.state().current));
   FirstReads reads;
   reads.restart(disk.geometry().block_count);
   disk.watch(&reads);
@@ -359,7 +359,7 @@ struct Sevens : Decider {
 // Regression: what an erase leaves when it is cut off was taken from the newest content that an earlier power
 // cut might have left, whatever that had in fact left.
 TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
-  disk.load(DiskState(Image({4, BlockCount(8), 4})));
+  disk.load(MediaState(Image({4, BlockCount(8), 4})));
   FirstReads reads;
   reads.restart(disk.geometry().block_count);
   Sevens sevens;
@@ -372,15 +372,15 @@ TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
 }
 
 // What is open holds something already, so to look is no change, and whether a write is one depends on it.
-TEST_F(MemDiskTest, WhatIsOpenIsComparedAsItIsDecided) {
+TEST_F(MediaTest, WhatIsOpenIsComparedAsItIsDecided) {
   enum class Way { kFlash, kPlain, kScratch };
   for (const Way way : {Way::kFlash, Way::kPlain, Way::kScratch}) {
-    disk = MemDisk(Image({4, BlockCount(8), way == Way::kFlash ? 4u : 0u}));
+    disk = Media(Image({4, BlockCount(8), way == Way::kFlash ? 4u : 0u}));
     FirstReads reads;
     reads.restart(disk.geometry().block_count);
     Sevens sevens;
     disk.watch(&reads, &sevens);
-    if (way == Way::kScratch) disk.begin_scratch(MemDisk::Keep::kNothing);
+    if (way == Way::kScratch) disk.begin_scratch(Media::Keep::kNothing);
     disk.remember();
     EXPECT_EQ(content(disk, 1, 4), filled(4, 7));
     EXPECT_FALSE(disk.has_changed());

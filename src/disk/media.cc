@@ -1,4 +1,4 @@
-#include "disk/mem_disk.h"
+#include "disk/media.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace sisyfs {
 
 // Nearly all calls are for one block, and a division takes as long as the rest of a read.
-bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
+bool Media::in_range(Access access, BlockAddress first, size_t bytes) {
   const Geometry& geometry = state_.current.geometry();
   const size_t size = geometry.block_size;
   if (bytes == size && first.value < geometry.block_count.value) return true;
@@ -17,12 +17,12 @@ bool MemDisk::in_range(Access access, BlockAddress first, size_t bytes) {
   return false;
 }
 
-IoStatus MemDisk::misuse(Access access, BlockAddress first, BlockCount count) {
+IoStatus Media::misuse(Access access, BlockAddress first, BlockCount count) {
   state_.log.add_stray(access, first, count);
   return IoStatus::kMisuse;
 }
 
-bool MemDisk::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count) {
+bool Media::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count) {
   bool all = true;
   for (uint64_t i = 0; i < count && all; i++) {
     if (reads_ != nullptr) note_read(first + BlockCount(i));
@@ -31,7 +31,7 @@ bool MemDisk::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t cou
   return all;
 }
 
-IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
+IoStatus Media::read(BlockAddress first, std::span<std::byte> out) {
   if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
   if (fails()) return IoStatus::kIoError;
   const size_t size = state_.current.geometry().block_size;
@@ -50,11 +50,11 @@ IoStatus MemDisk::read(BlockAddress first, std::span<std::byte> out) {
   return IoStatus::kOk;
 }
 
-bool MemDisk::decide(BlockAddress address, BlockRef* block) {
+bool Media::decide(BlockAddress address, BlockRef* block) {
   return reads_->read(address) && undecided_ != nullptr && undecided_->decide(address, block);
 }
 
-void MemDisk::note_read(BlockAddress address) {
+void Media::note_read(BlockAddress address) {
   BlockRef block;
   if (!decide(address, &block)) return;
   const Digest before = state_.current.digest();
@@ -62,12 +62,12 @@ void MemDisk::note_read(BlockAddress address) {
   remembered_ += state_.current.digest() - before;  // it was so all the time
 }
 
-void MemDisk::replace(BlockAddress address, BlockRef block) {
+void Media::replace(BlockAddress address, BlockRef block) {
   if (remembers_ && reads_ != nullptr) note_read(address);
   state_.current.set(address, std::move(block));
 }
 
-IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
+IoStatus Media::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
   if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
   const bool failed = fails();
@@ -87,13 +87,13 @@ IoStatus MemDisk::write(BlockAddress first, std::span<const std::byte> bytes, Wr
   return failed ? IoStatus::kIoError : IoStatus::kOk;
 }
 
-IoStatus MemDisk::flush() {
+IoStatus Media::flush() {
   if (fails()) return IoStatus::kIoError;
   if (keeps_log_) state_.log.add_flush();
   return IoStatus::kOk;
 }
 
-IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
+IoStatus Media::discard(BlockAddress first, BlockCount count) {
   if (!geometry().contains(first, count)) {
     state_.log.add_stray(Access::kDiscard, first, count);
     return IoStatus::kOutOfRange;
@@ -117,7 +117,7 @@ IoStatus MemDisk::discard(BlockAddress first, BlockCount count) {
   return IoStatus::kOk;
 }
 
-BlockRef MemDisk::discarded(BlockAddress address) {
+BlockRef Media::discarded(BlockAddress address) {
   constexpr std::byte kRubbish{0xDB};
   if (geometry().is_flash()) {
     // An erase that is cut off leaves what was there, so that must be known.
@@ -140,7 +140,7 @@ BlockRef MemDisk::discarded(BlockAddress address) {
 
 // --- in scratch ---
 
-void MemDisk::begin_scratch(Keep keep) {
+void Media::begin_scratch(Keep keep) {
   if (geometry().is_flash()) return;
   if (!in_scratch_) scratch_.restart(geometry());
   in_scratch_ = true;
@@ -148,7 +148,7 @@ void MemDisk::begin_scratch(Keep keep) {
   remembers_ = false;
 }
 
-const std::byte* MemDisk::fetch(BlockAddress address) {
+const std::byte* Media::fetch(BlockAddress address) {
   if (const std::byte* bytes = scratch_.find(address)) return bytes;
   BlockRef decided;
   const bool was_open = reads_ != nullptr && decide(address, &decided);
@@ -159,7 +159,7 @@ const std::byte* MemDisk::fetch(BlockAddress address) {
   return bytes;
 }
 
-std::byte* MemDisk::overwrite(BlockAddress address) {
+std::byte* Media::overwrite(BlockAddress address) {
   if (remembers_ && std::ranges::find(changed_, address) == changed_.end()) {
     changed_.push_back(address);
     const std::byte* bytes = fetch(address);
@@ -169,14 +169,14 @@ std::byte* MemDisk::overwrite(BlockAddress address) {
   return bytes != nullptr ? bytes : scratch_.add(address);
 }
 
-void MemDisk::remember() {
+void Media::remember() {
   remembered_ = state_.current.digest();
   remembers_ = true;
   changed_.clear();
   before_.clear();
 }
 
-bool MemDisk::has_changed() {
+bool Media::has_changed() {
   if (!in_scratch_) return state_.current.digest() != remembered_;
   const size_t size = geometry().block_size;
   const size_t count = mutant(Mutant::kForgetChange) ? std::min<size_t>(changed_.size(), 1) : changed_.size();
@@ -187,7 +187,7 @@ bool MemDisk::has_changed() {
 
 // ---
 
-void MemDisk::redo(const Log& log) {
+void Media::redo(const Log& log) {
   for (const Event* event : log.events(events_)) {
     if (!event->changes_blocks()) continue;
     for (uint64_t i = 0; i < event->count.value; i++)

@@ -1,10 +1,10 @@
-// MemDisk: a disk in memory that remembers what was done to it.
+// Media: a disk in memory that remembers what was done to it.
 //
 // Its whole state is one value: the image at the last durable point, the image that reads see, and the
 // log from the one to the other. Saving and loading it is O(1), so an explorer may do it at every step:
 //
-//   MemDisk disk{Image(geometry)};
-//   DiskState before = disk.save();
+//   Media disk{Image(geometry)};
+//   MediaState before = disk.save();
 //   run_op(disk);
 //   ... judge disk.state() with crash/crash_points.h, which also returns the settled state to go on from ...
 //   disk.load(before);
@@ -25,7 +25,7 @@
 
 namespace sisyfs {
 
-struct DiskState {
+struct MediaState {
   Image durable;  // survives any power cut, as far as the logs do not say more
   Image current;  // durable with all of the log applied: what reads see
   Log log;        // from durable to current
@@ -35,8 +35,8 @@ struct DiskState {
   Log undecided;
 
   // A disk on which everything is durable.
-  explicit DiskState(Image image) : durable(image), current(std::move(image)) {}
-  DiskState(Image durable_image, Image current_image, Log pending, Log undecided_writes = {})
+  explicit MediaState(Image image) : durable(image), current(std::move(image)) {}
+  MediaState(Image durable_image, Image current_image, Log pending, Log undecided_writes = {})
       : durable(std::move(durable_image)),
         current(std::move(current_image)),
         log(std::move(pending)),
@@ -56,14 +56,14 @@ class Decider {
   virtual bool decide(BlockAddress address, BlockRef* block) = 0;
 };
 
-class MemDisk : public Disk {
+class Media : public Disk {
  public:
-  explicit MemDisk(Image image) : state_(std::move(image)) {}
-  explicit MemDisk(DiskState state) : state_(std::move(state)) {}
+  explicit Media(Image image) : state_(std::move(image)) {}
+  explicit Media(MediaState state) : state_(std::move(state)) {}
 
-  const DiskState& state() const { return state_; }
-  DiskState save() const { return state_; }
-  void load(DiskState state) {
+  const MediaState& state() const { return state_; }
+  MediaState save() const { return state_; }
+  void load(MediaState state) {
     state_ = std::move(state);
     in_scratch_ = remembers_ = false;
     keeps_log_ = true;
@@ -123,7 +123,7 @@ class MemDisk : public Disk {
   const std::byte* fetch(BlockAddress address);
   std::byte* overwrite(BlockAddress address);
 
-  DiskState state_;
+  MediaState state_;
   DiscardReads discard_reads_ = DiscardReads::kZeros;
   FirstReads* reads_ = nullptr;
   Decider* undecided_ = nullptr;
