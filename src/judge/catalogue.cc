@@ -68,6 +68,8 @@ constexpr std::array kCatalogue = {
                 "the system wants more memory than it may have"},
 };
 
+static_assert(kCatalogue.size() == kFindingKinds);
+
 }  // namespace
 
 std::span<const FindingInfo> catalogue() { return kCatalogue; }
@@ -76,18 +78,6 @@ const FindingInfo& info(FindingKind kind) {
   const FindingInfo& entry = kCatalogue[static_cast<size_t>(kind)];
   SISYFS_ASSERT(entry.kind == kind, "the catalogue is in the order of its numbers");
   return entry;
-}
-
-uint32_t known_kinds() { return static_cast<uint32_t>((uint64_t{1} << kCatalogue.size()) - 1); }
-
-std::string kind_names(uint32_t kinds) {
-  std::string names;
-  for (const FindingInfo& kind : kCatalogue) {
-    if ((kinds & bit(kind.kind)) == 0) continue;
-    if (!names.empty()) names += ", ";
-    names += kind.name;
-  }
-  return names;
 }
 
 std::optional<FindingInfo> find_kind(std::string_view code_or_name) {

@@ -1,7 +1,7 @@
 // The catalogue of findings: every promise that can be seen broken, with its stable code.
 //
-// A finding's number is its bit in Outcome::findings; its code and name never change once released, its
-// wording may. Reports, tokens and `--only` speak in names and codes.
+// Code and name of a kind never change once released; its wording may. Reports, tokens and `--only` use names
+// and codes. The catalogue may grow: a check numbers only the kinds that it uses (kind_table.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sisyfs {
 
-enum class FindingKind : uint8_t {
+enum class FindingKind : uint16_t {
   kDeadBlock,
   kLostBlock,
   kDoublePointer,
@@ -44,6 +44,7 @@ enum class FindingKind : uint8_t {
   kHeapMisuse,
   kRunawayMemory,
 };
+inline constexpr size_t kFindingKinds = 28;
 
 struct FindingInfo {
   FindingKind kind;
@@ -55,12 +56,6 @@ struct FindingInfo {
 
 std::span<const FindingInfo> catalogue();
 const FindingInfo& info(FindingKind kind);
-constexpr uint32_t bit(FindingKind kind) { return uint32_t{1} << static_cast<unsigned>(kind); }
-
-// All kinds that there are, and the names of some, with commas between them.
-uint32_t known_kinds();
-std::string kind_names(uint32_t kinds);
-
 // The entry with this code or name.
 std::optional<FindingInfo> find_kind(std::string_view code_or_name);
 

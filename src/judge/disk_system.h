@@ -18,12 +18,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 
 #include "base/result.h"
-#include "judge/check.h"
-#include "judge/disk_rig.h"
-#include "judge/disk_setup.h"
+#include "judge/worker_pool.h"
 
 namespace sisyfs {
 
@@ -31,8 +28,9 @@ class DiskSystem {
  public:
   using State = DiskSystemState;
 
-  // Formats and mounts. Bad input where that fails, or bounds and device do not fit the target.
-  static Result<DiskSystem> make(DiskSetup setup);
+  // Formats and mounts. Bad input where that fails, or bounds and device do not fit the target. `further` makes
+  // judges beyond those that every check has.
+  static Result<DiskSystem> make(DiskSetup setup, MakeJudges further = {});
 
   void initial(State& to) const { to = initial_; }
   Digest fingerprint(const State& state) const { return state.print; }
@@ -44,36 +42,36 @@ class DiskSystem {
   template <class Sink>
   void expand(const State& from, Sink& sink, Parts parts) const {
     if (from.over) return;
-    const RigPool::Lease rig(*rigs_);
-    rig->begin(from);
-    const uint64_t runs = rig->recoverer().runs(), images = rig->recoverer().images();
-    const auto ops = static_cast<uint32_t>(std::min<size_t>(rig->ops().size(), DiskMove::kOps));
+    const WorkerPool::Lease worker(*workers_);
+    worker->begin(from);
+    const uint64_t runs = worker->machine().recoverer().runs(), images = worker->machine().recoverer().images();
+    const auto ops = static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), DiskMove::kOps));
     for (uint32_t op = 0; op < ops; ++op) {
-      rig->run(op);
+      worker->run(op);
       do {
-        rig->put_end(sink.next(), parts);
-        sink.commit(rig->end_move().choice(), rig->outcome());
-        while (rig->next_crash()) {
-          rig->put_crash(sink.next(), parts);
-          sink.commit(rig->crash_move().choice(), rig->crash_outcome());
+        worker->put_end(sink.next(), parts);
+        sink.commit(worker->end_move().choice(), worker->outcome());
+        while (worker->next_crash()) {
+          worker->put_crash(sink.next(), parts);
+          sink.commit(worker->crash_move().choice(), worker->crash_outcome());
         }
-      } while (rig->run_again());
+      } while (worker->run_again());
     }
-    rigs_->add(rig->counts(), rig->recoverer().runs() - runs, rig->recoverer().images() - images);
+    workers_->add(worker->machine().cuts().counts(), worker->machine().recoverer().runs() - runs, worker->machine().recoverer().images() - images);
   }
 
   // Does one choice again; see explore/system.h. False if `from` has no such choice.
   bool follow(const State& from, Choice choice, State& to) const {
-    return RigPool::Lease(*rigs_)->follow(from, DiskMove::of(choice), to);
+    return WorkerPool::Lease(*workers_)->follow(from, DiskMove::of(choice), to);
   }
 
-  RigPool& rigs() const { return *rigs_; }
+  WorkerPool& workers() const { return *workers_; }
 
  private:
-  DiskSystem(std::unique_ptr<RigPool> rigs, State initial)
-      : rigs_(std::move(rigs)), initial_(std::move(initial)) {}
+  DiskSystem(std::unique_ptr<WorkerPool> workers, State initial)
+      : workers_(std::move(workers)), initial_(std::move(initial)) {}
 
-  std::unique_ptr<RigPool> rigs_;
+  std::unique_ptr<WorkerPool> workers_;
   State initial_;
 };
 
@@ -97,8 +95,5 @@ class ShapedDiskSystem {
   const DiskSystem& system_;
   uint32_t ops_;
 };
-
-// The check of a target with a disk, or why it cannot be made.
-Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup);
 
 }  // namespace sisyfs

@@ -1,4 +1,4 @@
-#include "judge/registry.h"
+#include "finding/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "judge/power_cuts.h"
+#include "machine/power_cuts.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,24 +8,25 @@
 namespace sisyfs {
 
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
-    : none(setup.device, blank),
-      points(setup.device, MediaState(blank)),
+    : none(setup.cuts.device, blank),
+      points(setup.cuts.device, MediaState(blank)),
       eager(none),
-      lazy(none),
-      shown(none) {}
+      lazy(none) {}
 
 PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank)
-    : setup_(setup), recoverer_(recoverer), rest_(setup.device, blank) {
-  for (uint32_t level = 0; level <= setup.nesting; ++level)
+    : setup_(setup), recoverer_(recoverer), rest_(setup.cuts.device, blank) {
+  for (uint32_t level = 0; level <= setup.cuts.nesting; ++level)
     levels_.push_back(std::make_unique<Level>(setup, blank));
 }
 
 void PowerCuts::begin(Level& level, const CrashPoint& point) {
+  level.reason = point.reason;
   level.event = point.event;
-  level.looking = true;
+  level.promises = point.promises;
+  level.at_point = true;
   level.judged = 0;
-  if (setup_.lazy) return level.lazy.restart(point.epoch);
-  level.eager.restart(point.epoch, setup_.enumeration);
+  if (setup_.cuts.lazy) return level.lazy.restart(point.epoch);
+  level.eager.restart(point.epoch, setup_.cuts.enumeration);
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
@@ -39,14 +40,14 @@ void PowerCuts::begin_point() {
 }
 
 bool PowerCuts::next_state(Level& level) {
-  if (setup_.lazy) return level.lazy.next();
+  if (setup_.cuts.lazy) return level.lazy.next();
   return (level.state = level.eager.next()) != nullptr;
 }
 
 // Where recovery starts to change what it read. Up to there another recovery would do the same again.
 size_t PowerCuts::first_change(const Recovery& recovery) {
   recovery.log.events(events_);
-  if (setup_.all_nested) return 0;
+  if (setup_.cuts.all_nested) return 0;
   const std::vector<BlockAddress>& reads = recovery.blocks;
   for (size_t e = 0; e < events_.size(); ++e) {
     if (!events_[e]->changes_blocks()) continue;
@@ -65,8 +66,10 @@ void PowerCuts::descend() {
   MediaState cut = start();
   if (mutant(Mutant::kCloseNested)) cut.undecided = Log();
   cut.log = from.recovered.log;
+  cut.log.rebase(from.serial);
   Level& to = *levels_[++level_];
-  to.looking = false;
+  to.serial = cut.log.next_serial();
+  to.at_point = false;
   to.event = kNoEvent;
   to.skip = first_change(from.recovered);
   to.points.restart(std::move(cut), 0);
@@ -89,24 +92,23 @@ bool PowerCuts::next() {
   may_descend_ = false;
   for (;;) {
     Level& level = *levels_[level_];
-    if (!level.looking) {
+    if (!level.at_point) {
       if (level_ == 0) return false;
       if (!next_nested_point(level)) --level_;
       continue;
     }
     if (!next_state(level)) {
-      level.looking = false;
+      level.at_point = false;
       continue;
     }
-    recovered_ = setup_.lazy ? &recoverer_.recover(level.lazy) : &recoverer_.recover(*level.state);
-    const StateCount stood_for = setup_.lazy ? level.lazy.stands_for() : StateCount(1);
+    recovered_ = setup_.cuts.lazy ? &recoverer_.recover(level.lazy) : &recoverer_.recover(*level.state);
+    const StateCount stood_for = setup_.cuts.lazy ? level.lazy.stands_for() : StateCount(1);
     counts_.stood_for += stood_for;
     level.judged += stood_for;
-    if (!setup_.lazy && level.eager.is_sample() && !level.eager.complete()) ++counts_.sampled;
+    if (!setup_.cuts.lazy && level.eager.is_sample() && !level.eager.complete()) ++counts_.sampled;
     ++counts_.outcomes;
     // What came back wrong needs no second power cut.
-    may_descend_ = level_ + 1 < levels_.size() && recovered_->alive && recovered_->findings == 0 &&
-                   recovered_->work != 0;
+    may_descend_ = level_ + 1 < levels_.size() && recovered_->sound && recovered_->work != 0;
     return true;
   }
 }
@@ -114,46 +116,49 @@ bool PowerCuts::next() {
 void PowerCuts::leave_rest() {
   for (uint32_t number = 0; number <= level_; ++number) {
     const Level& level = *levels_[number];
-    if (!level.looking) continue;
-    const StateCount all = setup_.lazy ? level.lazy.epoch().count() : level.eager.planned();
+    if (!level.at_point) continue;
+    const StateCount all = setup_.cuts.lazy ? level.lazy.epoch().count() : level.eager.planned();
     counts_.left_out += all - level.judged;
   }
 }
 
 MediaState PowerCuts::start() {
   Level& level = *levels_[level_];
-  if (!setup_.lazy) return MediaState(level.state->image());
+  if (!setup_.cuts.lazy) return MediaState(level.state->image(), level.serial);
   level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
-  return {rest_.durable(), rest_.durable(), {}, rest_.undecided_log()};
+  return {rest_.durable(), rest_.durable(), Log(level.serial), rest_.undecided_log()};
 }
 
 Digest PowerCuts::start_digest() {
   Level& level = *levels_[level_];
-  if (!setup_.lazy) return level.state->digest();
+  if (!setup_.cuts.lazy) return level.state->digest();
   return level.lazy.epoch().narrowed_digest(level.lazy.known_after(recovered_->reads), rest_);
 }
 
-CrashState& PowerCuts::crash_state(uint32_t number) {
+PowerCuts::Cut PowerCuts::cut(uint32_t number, bool decided_by_trial) {
   Level& level = *levels_[number];
-  if (!setup_.lazy) return *level.state;
-  level.shown.restart(level.lazy.epoch());
-  for (uint32_t chain = 0; chain < level.lazy.known().size(); ++chain)
-    level.shown.keep(chain, level.lazy.known()[chain].most);
-  return level.shown;
+  const Epoch& epoch = setup_.cuts.lazy ? level.lazy.epoch() : level.state->epoch();
+  Cut cut{&epoch, level.reason, level.event, level.promises,
+          number == 0 ? nullptr : &levels_[number - 1]->recovered.log,
+          number == 0 ? 0 : levels_[number - 1]->serial, {}};
+  if (!setup_.cuts.lazy) {
+    for (const uint32_t kept : level.state->kept()) cut.kept.push_back({kept, kept});
+    return cut;
+  }
+  const uint32_t reads = number == level_ ? recovered_->reads : level.recovered.reads;
+  const auto known =
+      number == level_ && decided_by_trial ? level.lazy.known() : level.lazy.known_after(reads);
+  cut.kept.assign(known.begin(), known.end());
+  return cut;
 }
 
 bool PowerCuts::lost_anything() const {
   const Level& level = *levels_[0];
-  if (!setup_.lazy) return level.state->lost_pieces() != 0;
+  if (!setup_.cuts.lazy) return level.state->lost_pieces() != 0;
   const auto chains = level.lazy.epoch().chains();
   for (size_t chain = 0; chain < chains.size(); ++chain)
     if (level.lazy.known()[chain].most < chains[chain].length) return true;
   return false;
-}
-
-RecoveryNotes PowerCuts::notes() {
-  Level& level = *levels_[level_];
-  return setup_.lazy ? recoverer_.notes(level.lazy) : recoverer_.notes(*level.state);
 }
 
 }  // namespace sisyfs

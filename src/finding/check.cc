@@ -1,8 +1,18 @@
-#include "judge/check.h"
+#include "finding/check.h"
 
 #include <fmt/format.h>
 
-namespace sisyfs::detail {
+namespace sisyfs {
+
+Result<Story> Check::tell(const Trace& trace) const {
+  const Result<std::vector<Step>> named = steps(trace);
+  if (!named) return named.error();
+  Replayed replayed = replay(*named);
+  if (!replayed.cannot_happen.empty()) return bad_input(replayed.cannot_happen);
+  return std::move(replayed.story);
+}
+
+namespace detail {
 
 Status accepts(const SearchOptions& options, const Offers& offers) {
   const bool walks = options.order == SearchOrder::kWalk;
@@ -45,7 +55,19 @@ Error no_such_choice(size_t position, Choice choice) {
   return bad_input(
       fmt::format("step {} of the trace asks for choice {}, which is not possible there: the trace "
                   "belongs to another target, other options or another version",
-                  position + 1, static_cast<uint32_t>(choice)));
+                  position + 1, static_cast<uint64_t>(choice)));
 }
 
-}  // namespace sisyfs::detail
+std::string impossible_step(const Step& step) {
+  return fmt::format("step {}{} is not possible there", step.id, step.op.empty() ? "" : " (" + step.op + ")");
+}
+
+std::vector<FindingKind> kinds_of(const KindTable& kinds, FindingBits findings) {
+  std::vector<FindingKind> found;
+  for (size_t i = 0; i < kinds.kinds().size(); ++i)
+    if ((findings >> i & 1) != 0) found.push_back(kinds[i]);
+  return found;
+}
+
+}  // namespace detail
+}  // namespace sisyfs

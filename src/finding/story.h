@@ -1,8 +1,7 @@
 // Story: a trace told step by step, for people and for JSON.
 //
-// A search keeps only choices. To tell how a finding came about, the trace is executed again and every
-// step is written down: which op, which write of what, what survived the power cut, what recovery saw
-// and what should have been there. Made only for reports; nothing here is on the hot path.
+// To tell how a finding came about, its steps are executed again, and each is written down: which op, which
+// writes, what survived the power cut, what recovery saw and what should have been there. Only for reports.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 namespace sisyfs {
 
 // What became of a write by the end of the story.
-enum class Fate : uint8_t {
+enum class WriteStatus : uint8_t {
   kPending,    // in a volatile cache, or in flight
   kPersisted,  // on the medium
   kTorn,       // some of it is
@@ -25,13 +24,14 @@ enum class Fate : uint8_t {
 
 struct WriteRecord {
   uint32_t number = 0;   // counted from 1 through the whole story
-  uint32_t address = 0;  // first block
-  uint32_t blocks = 1;
+  uint32_t disk = 0;
+  uint64_t address = 0;  // first block, on that disk
+  uint64_t blocks = 1;
   std::string label;    // what this place is: "inodes of files 0 and 1"
   std::string content;  // what was written, decoded
   uint32_t over = 0;    // the number of the last write before it to any of its blocks; 0 if there was none
   std::string op;       // the op that issued it, as in StoryStep::op
-  Fate fate = Fate::kPending;
+  WriteStatus status = WriteStatus::kPending;
 };
 
 // Something that a check saw.
@@ -55,9 +55,10 @@ struct StoryStep {
 struct Story {
   std::vector<StoryStep> steps;
   std::vector<WriteRecord> writes;
-  uint32_t findings = 0;       // bits of FindingKind that the last step showed
+  std::vector<FindingKind> findings;  // what the last step showed
   std::optional<Image> image;  // the disk that the last power cut left, before recovery
 
+  bool shows(FindingKind kind) const;
   uint32_t ops() const;  // ops begun
   uint32_t crashes() const;
 };

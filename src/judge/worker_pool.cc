@@ -1,12 +1,12 @@
+#include "judge/worker_pool.h"
+
 #include <atomic>
 #include <memory>
 
-#include "judge/disk_rig.h"
-
 namespace sisyfs {
 
-RigPool::~RigPool() {
-  for (std::atomic<DiskRig*>& slot : free_) delete slot.load(std::memory_order_relaxed);
+WorkerPool::~WorkerPool() {
+  for (std::atomic<Worker*>& slot : free_) delete slot.load(std::memory_order_relaxed);
 }
 
 namespace {
@@ -35,7 +35,7 @@ void add_to(std::atomic<uint64_t>& count, const StateCount& more) {
 
 }  // namespace
 
-void RigPool::add(const CutCounts& counts, uint64_t runs, uint64_t images) {
+void WorkerPool::add(const CutCounts& counts, uint64_t runs, uint64_t images) {
   add_to(left_out_, counts.left_out);
   add_to(sampled_, counts.sampled);
   add_to(stood_for_, counts.stood_for);
@@ -43,22 +43,22 @@ void RigPool::add(const CutCounts& counts, uint64_t runs, uint64_t images) {
   add_to(images_, images);
 }
 
-std::unique_ptr<DiskRig> RigPool::take() {
+std::unique_ptr<Worker> WorkerPool::take() {
   for (size_t i = 0; i < kSlots; ++i) {
-    std::atomic<DiskRig*>& slot = free_[(home() + i) % kSlots];
+    std::atomic<Worker*>& slot = free_[(home() + i) % kSlots];
     if (slot.load(std::memory_order_relaxed) == nullptr) continue;
-    if (DiskRig* rig = slot.exchange(nullptr, std::memory_order_acquire))
-      return std::unique_ptr<DiskRig>(rig);
+    if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire))
+      return std::unique_ptr<Worker>(worker);
   }
-  return std::make_unique<DiskRig>(setup_, bounds_, blank_);
+  return std::make_unique<Worker>(plan_);
 }
 
-void RigPool::give(std::unique_ptr<DiskRig> rig) {
+void WorkerPool::give(std::unique_ptr<Worker> worker) {
   for (size_t i = 0; i < kSlots; ++i) {
-    DiskRig* none = nullptr;
-    if (!free_[(home() + i) % kSlots].compare_exchange_strong(none, rig.get(), std::memory_order_release))
+    Worker* none = nullptr;
+    if (!free_[(home() + i) % kSlots].compare_exchange_strong(none, worker.get(), std::memory_order_release))
       continue;
-    (void)rig.release();
+    (void)worker.release();
     return;
   }
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/check.h"
-#include "judge/finding.h"
+#include "finding/check.h"
+#include "finding/finding.h"
 #include "target/options.h"
 
 namespace sisyfs {

@@ -1,0 +1,144 @@
+#include "finding/disk_check.h"
+
+#include <utility>
+
+#include "finding/disk_teller.h"
+#include "finding/step_recorder.h"
+#include "judge/disk_system.h"
+#include "machine/marks.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr MarkInfo kMarks[] = {
+    {kPowerCutInOp, "the power went in the middle of an op"},
+    {kNoSpace, "an op was refused for lack of space"},
+    {kFsckRepaired, "recovery repaired something"},
+    {kRefused, "an impossible op was refused"},
+    {kCutInRecovery, "the power went in recovery"},
+    {kAccessFailed, "a disk access failed"},
+};
+
+bool is_possible(uint32_t mark, const DiskSetup& setup) {
+  if (mark == kRefused) return setup.bounds.impossible;
+  if (mark == kNoSpace) return setup.kind.claims.limited_space;
+  if (mark == kAccessFailed) return setup.failures.most != 0 && setup.kind.has_disk();
+  if (mark == kCutInRecovery && setup.cuts.nesting == 0) return false;
+  if (mark == kFsckRepaired && setup.start.damage != nullptr) return true;
+  return setup.cuts.enabled;
+}
+
+// The marks that a run can reach: those that the setup leaves out are nothing to miss.
+std::vector<MarkInfo> reachable_marks(const DiskSetup& setup) {
+  std::vector<MarkInfo> all;
+  for (const MarkInfo& mark : kMarks)
+    if (is_possible(mark.bit, setup)) all.push_back(mark);
+  uint32_t bit = kOfTarget;
+  for (const char* says : setup.kind.words.marks) {
+    all.push_back({bit, says});
+    bit *= 2;
+  }
+  return all;
+}
+
+class DiskCheck : public Check {
+ public:
+  explicit DiskCheck(DiskSystem system)
+      : system_(std::move(system)), marks_(reachable_marks(setup())) {}
+
+  const KindTable& kinds() const override { return system_.workers().plan().kinds; }
+  std::span<const MarkInfo> marks() const override { return marks_; }
+
+  Status accepts(const SearchOptions& options) const override {
+    const bool generations = detail::by_generations<DiskSystem>(options);
+    return detail::accepts(options, {.generations = generations,
+                                     .shape = true,
+                                     .recovery = setup().cuts.enabled,
+                                     .edges = setup().edges && setup().edges()});
+  }
+
+  SearchOptions fitted(SearchOptions options) const override {
+    if (setup().kind.isolation == Isolation::kProcess) options.threads = 1;
+    return options;
+  }
+
+  // What was left out may hold anything, and so may a state that another one of its shape stands for.
+  SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
+    const SearchOptions options = fitted(wanted);
+    const WorkerPool& workers = system_.workers();
+    const uint64_t before = workers.left_out(), sampled = workers.sampled(), stood_for = workers.stood_for(),
+                   runs = workers.runs(), images = workers.images();
+    SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
+                                            : run_search(system_, options, show);
+    result.left_out = workers.left_out() - before;
+    result.sampled = workers.sampled() - sampled;
+    result.crash_states = workers.stood_for() == UINT64_MAX ? UINT64_MAX : workers.stood_for() - stood_for;
+    result.recoveries = workers.runs() - runs;
+    result.crash_images = workers.images() - images;
+    if (setup().edges) result.edges = setup().edges();
+    if (const auto trouble = setup().trouble ? setup().trouble() : std::nullopt) {
+      result.stopped = Stop::kHarness;
+      result.trouble = system_error(*trouble);
+    }
+    if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
+    result.exhausted = false;
+    result.verdict = merge(result.verdict, Verdict::kUnknown);
+    return result;
+  }
+
+  using Check::find_traces;
+  FoundTraces find_traces(const SearchOptions& asked, FindingBits wanted,
+                          const ProgressFn& show) const override {
+    const SearchOptions options = fitted(asked);
+    return by_shape(options) ? sisyfs::find_traces(shaped(options), exact(options), wanted, show)
+                             : sisyfs::find_traces(system_, options, wanted, show);
+  }
+
+  Result<std::vector<Step>> steps(const Trace& trace) const override {
+    const WorkerPool::Lease worker(system_.workers());
+    StepRecorder recorder(*worker);
+    DiskSystemState state, next;
+    system_.initial(state);
+    for (size_t i = 0; i < trace.size(); ++i) {
+      if (!worker->go(state, DiskMove::of(trace[i]))) return detail::no_such_choice(i, trace[i]);
+      recorder.add(i + 1 == trace.size());
+      worker->is_cut() ? worker->put_crash(next) : worker->put_end(next);
+      state = next;
+    }
+    return recorder.take();
+  }
+
+  Replayed replay(std::span<const Step> steps) const override {
+    DiskSystemState initial;
+    system_.initial(initial);
+    return DiskTeller(system_.workers()).run(initial, steps);
+  }
+
+  std::string device() const override {
+    return setup().cuts.enabled ? describe(setup().cuts.device, setup().kind.disks) : std::string();
+  }
+  std::string snapshots() const override { return setup().kind.snapshots; }
+
+ private:
+  static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
+  ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }
+  // To the search a shape is a fingerprint like any other.
+  static SearchOptions exact(SearchOptions options) {
+    options.dedup = Dedup::kExact;
+    return options;
+  }
+  const DiskSetup& setup() const { return system_.workers().plan().setup; }
+
+  DiskSystem system_;
+  std::vector<MarkInfo> marks_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup, MakeJudges further) {
+  Result<DiskSystem> system = DiskSystem::make(std::move(setup), std::move(further));
+  if (!system) return system.error();
+  return std::unique_ptr<Check>(std::make_unique<DiskCheck>(*std::move(system)));
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,514 @@
+#include "finding/disk_teller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "finding/step_recorder.h"
+#include "finding/write_text.h"
+#include "tree/tree_text.h"
+
+namespace sisyfs {
+namespace {
+
+// What a system must do that had a fault, by the finding that it is.
+struct FaultText {
+  FindingKind kind;
+  const char* expected;
+};
+constexpr FaultText kFaultTexts[] = {
+    {FindingKind::kTargetDied, "every call returns"},
+    {FindingKind::kTargetHung, "every call returns"},
+    {FindingKind::kMemoryLeak, "all memory is given back at unmount"},
+    {FindingKind::kHeapMisuse, "memory is used as it was allocated, and freed once"},
+    {FindingKind::kRunawayMemory, "memory stays within its limit"},
+};
+
+std::string answer_of(const OpResult& result) {
+  if (result.error != 0) return errno_text(result.error);
+  return result.value == 0 ? "0" : fmt::format("{}", result.value);
+}
+
+std::string name_of(const EventName& name) {
+  return fmt::format("event {} of step {}{}", name.nth, name.step,
+                     name.cut == 0 ? "" : fmt::format(", recovery {}", name.cut));
+}
+
+}  // namespace
+
+DiskTeller::DiskTeller(WorkerPool& workers) : worker_(workers), kind_(workers.plan().setup.kind) {}
+
+bool DiskTeller::cannot(std::string why) {
+  cannot_happen_ = std::move(why);
+  return false;
+}
+
+Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> steps) {
+  DiskSystemState state = initial;
+  for (const Step& step : steps) ids_.push_back(step.id);
+  for (const Step& step : steps) {
+    // A path that has ended with a broken promise goes no further.
+    if (state.over || !do_step(step, state)) break;
+  }
+  story_.findings = detail::kinds_of(worker_->plan().kinds, findings_);
+  return {std::move(story_), std::move(cannot_happen_)};
+}
+
+bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState& state) {
+  if (step.kind != Step::Kind::kOp)
+    return cannot(fmt::format("step {} is one of interleaved tasks, and this target runs whole ops", step.id));
+  if (state.damaged != (op.kind == OpKind::kFsck))
+    return cannot(fmt::format(state.damaged ? "step {} needs a mounted system, and this one begins damaged"
+                                            : "step {} repairs a system that is mounted",
+                              step.id));
+  if (op.kind != OpKind::kFsck && !kind_.ops.has(op.kind))
+    return cannot(fmt::format("step {}: the target has no op '{}'", step.id, op_name(op.kind)));
+  if (op.kind == OpKind::kRestore && !state.saved_tree)
+    return cannot(fmt::format("step {} restores what no step before it has saved", step.id));
+  if (!step.cuts.empty() && (!worker_->plan().setup.cuts.enabled || state.damaged))
+    return cannot(fmt::format("step {} has a power cut, and the power never goes there", step.id));
+  return true;
+}
+
+bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
+  const Result<Op> op = parse_op(step.op);
+  if (!op) return cannot(fmt::format("step {}: {}", step.id, op.error().message));
+  if (!can_begin(step, *op, state)) return false;
+  if (!worker_->run(state, *op, step.failure))
+    return cannot(fmt::format("step {} ('{}') has no {} {} that could fail", step.id, step.op,
+                              step.failure.kind == InjectedFailure::Kind::kAllocation ? "allocation" : "access",
+                              step.failure.nth));
+  findings_ = worker_->outcome().findings;
+  const Episode& episode = worker_->machine().episode();
+  if (state.damaged) {
+    tell_repair(*op);
+  } else {
+    name_events(worker_->machine().disk().log, episode.events_before, step.id, 0);
+    tell_op(*op, step);
+  }
+  // A call that fails has no number; the next one takes its number.
+  calls_.resize(state.expectation.calls());
+  calls_.push_back(fmt::format("'{}' (step {})", step.op, story_.steps.size()));
+  past_.push_back(state.expectation.now());
+  DiskSystemState next;
+  if (!step.cuts.empty()) {
+    if (worker_->op_is_over() && findings_ != 0) {
+      // The op itself broke a promise, and the path ends there, before the power cut.
+      state.over = true;
+      return true;
+    }
+    if (!do_cuts(step, *op, next)) return false;
+  } else {
+    worker_->put_end(next);
+    if (!next.over) {
+      // Of the writes so far those are still in doubt that are left in the log.
+      std::vector<uint64_t> in_doubt;
+      for (const Event* event : next.disk.log.events(events_)) in_doubt.push_back(next.disk.log.serial_of(*event));
+      persist_others(in_doubt);
+    }
+  }
+  state = std::move(next);
+  return true;
+}
+
+// Names the events of an op or a recovery, which has just been executed.
+void DiskTeller::name_events(const Log& log, size_t from, uint32_t step, uint32_t cut) {
+  const Geometry& geometry = worker_->plan().blank.geometry();
+  uint32_t nth = 0;
+  log.events(events_);
+  for (size_t i = from; i < events_.size(); ++i) {
+    const Event& event = *events_[i];
+    if (!is_named(event)) continue;
+    names_[log.serial_of(event)] = {
+        step, cut, ++nth, event.disk,
+        event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
+  }
+}
+
+bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& disk, size_t from,
+                           CrashPoints& points, CrashState& out, CutAtHand& cut) {
+  const PowerCut& wanted = step.cuts[level];
+  std::vector<uint64_t> serials;  // of the named events of the op or the recovery, in issue order
+  std::vector<size_t> at;         // and their positions in the log
+  disk.log.events(events_);
+  for (size_t i = from; i < events_.size(); ++i) {
+    if (!is_named(*events_[i])) continue;
+    serials.push_back(disk.log.serial_of(*events_[i]));
+    at.push_back(i);
+  }
+  const char* what = level == 0 ? "the op" : "recovery";
+  if (wanted.after > serials.size())
+    return cannot(fmt::format("step {}: the power goes after {} events of {}, which has only {}", step.id,
+                              wanted.after, what, serials.size()));
+  points.restart(disk, from);
+  while (const CrashPoint* point = points.next()) {
+    const auto issued = static_cast<size_t>(std::count_if(
+        at.begin(), at.end(), [&](size_t i) { return i < point->event; }));
+    const size_t with_fua = issued + (point->reason == CrashPointReason::kBeforeFua ? 1 : 0);
+    if (with_fua < wanted.after || point->promises < wanted.promises) continue;
+    // Events between the power cut and the crash point had not been issued: they are lost.
+    const std::vector<uint64_t> unissued(serials.begin() + wanted.after, serials.end());
+    out.restart(point->epoch);
+    if (!mark_lost(step, wanted, unissued, out)) return false;
+    cut.state = &out;
+    cut.next_serial = wanted.after < serials.size() ? serials[wanted.after] : disk.log.next_serial();
+    if (level == 0) cut.promises = point->promises;
+    return true;
+  }
+  return cannot(fmt::format("step {}: nothing is in doubt when the power goes after {} events of {}", step.id,
+                            wanted.after, what));
+}
+
+// Keeps of each chain the pieces before the first one that is lost.
+bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vector<uint64_t>& unissued,
+                           CrashState& out) {
+  const Epoch& epoch = out.epoch();
+  std::map<uint64_t, const LostEvent*> lost;
+  for (const LostEvent& event : cut.lost) {
+    if (std::find(ids_.begin(), ids_.end(), event.event.step) == ids_.end()) continue;  // the step was removed
+    const auto same = [&](const auto& named) { return named.second == event.event; };
+    const auto named = std::find_if(names_.begin(), names_.end(), same);
+    if (named == names_.end())
+      return cannot(fmt::format("step {}: {} is no write to block {} of disk {} here", step.id,
+                                name_of(event.event), event.event.address, event.event.disk));
+    const auto in_doubt = [&](const Epoch::Write& write) { return write.serial == named->first; };
+    if (std::none_of(epoch.writes().begin(), epoch.writes().end(), in_doubt))
+      return cannot(
+          fmt::format("step {}: {} is durable when the power goes", step.id, name_of(event.event)));
+    lost[named->first] = &event;
+  }
+  const bool stages = EventParts::are_stages(epoch.model());
+  std::map<uint64_t, uint32_t> stage;  // of the next piece, by serial number
+  std::vector<uint32_t> keep;
+  for (const Epoch::Chain& chain : epoch.chains()) keep.push_back(chain.length);
+  for (const Epoch::Piece& piece : epoch.pieces()) {
+    const Epoch::Write& write = epoch.writes()[piece.write];
+    const auto named = lost.find(write.serial);
+    const uint32_t part =
+        stages ? stage[write.serial]++ : EventParts::unit_of(epoch, piece, write.first.value);
+    const auto loses = [&](const LostEvent& event) {
+      return event.parts.empty() || std::find(event.parts.begin(), event.parts.end(), part) != event.parts.end();
+    };
+    const bool gone = std::find(unissued.begin(), unissued.end(), write.serial) != unissued.end() ||
+                      (named != lost.end() && loses(*named->second));
+    if (gone) keep[piece.chain] = std::min(keep[piece.chain], piece.rank);
+  }
+  for (uint32_t chain = 0; chain < keep.size(); ++chain) out.keep(chain, keep[chain]);
+  return true;
+}
+
+bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) {
+  Machine& machine = worker_->machine();
+  const Episode episode = machine.episode();
+  MediaState disk = machine.disk();
+  CrashPoints points(worker_->plan().setup.cuts.device, disk);
+  CrashState state(points.epoch());
+  CutAtHand cut;
+  StoryStep told;
+  told.kind = StoryStep::Kind::kCrash;
+  Recovery recovery;
+  RecoveryNotes notes;
+  Tree uninterrupted;
+  Image image = disk.durable;
+  uint64_t serial = disk.log.next_serial();
+  for (uint32_t level = 0; level < step.cuts.size(); ++level) {
+    if (!build_cut(step, level, disk, level == 0 ? episode.events_before : 0, points, state, cut)) return false;
+    if (level == 0) {
+      const bool returned = cut.promises > episode.words.count() && episode.answer.error == 0;
+      if (returned) {
+        StoryStep& last = story_.steps.back();
+        last.text.replace(0, last.text.find(';'), fmt::format("answers {}", answer_of(episode.answer)));
+      }
+      told.text = fmt::format("the power goes {} '{}'", returned ? "after" : "in the middle of", to_text(op));
+    } else {
+      story_.steps.push_back(std::move(told));
+      told = {};
+      told.kind = StoryStep::Kind::kCrash;
+      told.op = "recovery";
+      told.text = "the power goes again, in the middle of recovery";
+      tell_writes(told, disk.log, 0);
+    }
+    tell_cut(told, cut);
+    image = state.image();
+    recovery = machine.recoverer().recover(state);
+    if (level == 0) uninterrupted = recovery.tree;
+    if (level + 1 == step.cuts.size()) {
+      notes = machine.recoverer().notes(state);
+      break;
+    }
+    if (!recovery.alive)
+      return cannot(fmt::format("step {}: recovery {} fails before the power goes in it", step.id, level + 1));
+    disk = MediaState(image, serial);
+    disk.log = recovery.log;
+    disk.log.rebase(serial);
+    serial = disk.log.next_serial();
+    name_events(disk.log, 0, step.id, level + 1);
+  }
+  story_.image = image;
+  const Tree* before = step.cuts.size() > 1 ? &uninterrupted : nullptr;
+  findings_ = worker_->judge(recovery, cut.promises, before).findings;
+  tell_recovery(told, findings_, recovery, notes, before);
+  story_.steps.push_back(std::move(told));
+  before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
+  Media media{MediaState(image, serial)};
+  if (recovery.alive) media.redo(recovery.log);
+  if (recovery.alive)
+    name_events(media.state().log, 0, step.id, static_cast<uint32_t>(step.cuts.size()));
+  worker_->put_comeback(recovery, media.state(), next);
+  return true;
+}
+
+void DiskTeller::persist_others(const std::vector<uint64_t>& in_doubt) {
+  for (const auto& [serial, number] : numbers_) {
+    WriteRecord& record = story_.writes[number - 1];
+    if (record.status == WriteStatus::kPending &&
+        std::find(in_doubt.begin(), in_doubt.end(), serial) == in_doubt.end())
+      record.status = WriteStatus::kPersisted;
+  }
+}
+
+std::string DiskTeller::fault_text() const {
+  HasFaults* const faults = worker_->machine().target().has_faults();
+  return faults == nullptr ? "" : faults->fault_text();
+}
+
+void DiskTeller::tell_op(const Op& op, const Step& named) {
+  const bool cut = !named.cuts.empty();
+  Machine& machine = worker_->machine();
+  const Episode& episode = machine.episode();
+  StoryStep step;
+  step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
+  step.op = to_text(op);
+  step.text = cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
+  if (episode.failed)
+    step.text += fmt::format(episode.failure.kind == InjectedFailure::Kind::kAllocation
+                                 ? "; allocation {} fails"
+                                 : "; access {} to the disk fails",
+                             episode.failure.nth);
+  const size_t promises = cut ? named.cuts[0].promises : SIZE_MAX;
+  const Stable stable = episode.is_dead()                      ? Stable::kNothing
+                        : promises > episode.words.count() ? episode.words.said()
+                                                           : episode.words.by(promises);
+  if (stable != Stable::kNothing)
+    step.text +=
+        fmt::format("; says that {} stable", stable == Stable::kThisCallToo ? "it is" : "all before it is");
+  tell_writes(step, machine.disk().log, episode.events_before);
+  const FindingBits findings = findings_;
+  const OpResult& expected = worker_->reference().expected();
+  const bool answered_wrong = episode.answer != expected;
+  for (const FaultText& fault : kFaultTexts) {
+    if (!found(findings, fault.kind)) continue;
+    // Where the walk after the op is known from elsewhere it is carried out once more.
+    if (fault_text().empty()) (void)machine.walk_again();
+    step.observed.push_back({fault.kind, fault_text()});
+    step.expected.emplace_back(fault.expected);
+  }
+  const bool wrong_errno = found(findings, FindingKind::kWrongErrno);
+  if (wrong_errno || (found(findings, FindingKind::kHiddenError) && answered_wrong)) {
+    const bool same_answer = answer_of(episode.answer) == answer_of(expected);
+    step.observed.push_back({wrong_errno ? FindingKind::kWrongErrno : FindingKind::kHiddenError,
+                             same_answer ? "what it read is not what was written"
+                                         : fmt::format("it answers {}", answer_of(episode.answer))});
+    step.expected.push_back(same_answer ? "the data that was written there"
+                                        : fmt::format("it answers {}", answer_of(expected)));
+  }
+  for (const FindingKind kind :
+       {FindingKind::kWrongEffect, FindingKind::kFailedChange, FindingKind::kHiddenError}) {
+    if (!found(findings, kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
+    const Walk walk = machine.walk_again();
+    step.observed.push_back(
+        {kind, walk.error != 0
+                   ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
+                   : first_difference(walk.tree, worker_->reference().after().now())});
+    step.expected.push_back(kind == FindingKind::kFailedChange
+                                ? "the tree as it was: the op has failed"
+                                : "the tree that the reference has after this op");
+  }
+  story_.steps.push_back(std::move(step));
+}
+
+// The repair of the damaged disk that the search starts with.
+void DiskTeller::tell_repair(const Op& op) {
+  Machine& machine = worker_->machine();
+  const Recovery repaired = machine.repaired();
+  const FindingBits findings = findings_;
+  StoryStep step;
+  step.op = to_text(op);
+  step.text = "of the damaged disk, and mount";
+  if (repaired.alive) {
+    tell_writes(step, machine.disk().log, 0);
+    machine.disk().log.events(events_);
+    if (!events_.empty() && events_.back()->kind == EventKind::kFlush) persist_others({});
+  }
+  const RecoveryNotes notes = machine.recoverer().notes_of_repair(worker_->from().disk.durable);
+  tell_recovery(step, findings, repaired, notes, nullptr);
+  story_.steps.push_back(std::move(step));
+}
+
+// The events of an op or a recovery. A write in several runs is one write.
+void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
+  Target& target = worker_->machine().target();
+  const Geometry& geometry = worker_->plan().blank.geometry();
+  log.events(events_);
+  for (size_t i = from; i < events_.size(); ++i) {
+    const Event& event = *events_[i];
+    if (event.kind == EventKind::kStray) {
+      StrayText stray = text_of_stray(event, geometry);
+      step.observed.push_back({stray.kind, std::move(stray.observed)});
+      step.expected.emplace_back(stray.expected);
+    }
+    if (!event.changes_blocks() || event.tied_to_previous) continue;
+    WriteRecord record;
+    record.number = static_cast<uint32_t>(story_.writes.size()) + 1;
+    record.disk = event.disk;
+    record.address = event.first.value - geometry.first_block_of(event.disk).value;
+    record.blocks = event.count.value;
+    if (NamesBlocks* names = target.names_blocks()) record.label = names->name_block(event.first.value);
+    record.content = content_of(target, event, geometry);
+    record.op = step.op;
+    record.over = last_write_to(record.disk, record.address, record.blocks);
+    step.writes.push_back(record.number);
+    numbers_[log.serial_of(event)] = record.number;
+    story_.writes.push_back(std::move(record));
+  }
+}
+
+uint32_t DiskTeller::last_write_to(uint32_t disk, uint64_t address, uint64_t blocks) const {
+  for (size_t i = story_.writes.size(); i-- > 0;) {
+    const WriteRecord& w = story_.writes[i];
+    if (w.status != WriteStatus::kLost && w.disk == disk && w.address < address + blocks &&
+        address < w.address + w.blocks)
+      return w.number;
+  }
+  return 0;
+}
+
+std::string DiskTeller::history_of_block(const Problem& problem, const ProblemKind& kind) const {
+  if (kind.block < 0) return {};
+  const Geometry& geometry = worker_->plan().blank.geometry();
+  const BlockAddress block(static_cast<uint64_t>(problem.context[static_cast<size_t>(kind.block)]));
+  const uint32_t disk = geometry.disk_of(block);
+  const uint32_t last = last_write_to(disk, block.value - geometry.first_block_of(disk).value, 1);
+  if (last == 0) return {};
+  const WriteRecord& writer = story_.writes[last - 1];
+  std::string text = fmt::format("; last written by write {} of '{}'", last, writer.op);
+  if (writer.over == 0) return text + ", over what was there at the start";
+  const WriteRecord& before = story_.writes[writer.over - 1];
+  return text + fmt::format(", over write {} of '{}': {}", writer.over, before.op, before.content);
+}
+
+// What became of the writes of a log that was cut.
+void DiskTeller::tell_cut(StoryStep& step, const CutAtHand& cut) {
+  const Epoch& epoch = cut.state->epoch();
+  std::vector<uint64_t> unsettled;
+  for (const Epoch::Write& write : epoch.writes()) unsettled.push_back(write.serial);
+  for (const auto& [serial, number] : numbers_)
+    if (serial >= cut.next_serial) unsettled.push_back(serial);
+  persist_others(unsettled);
+  for (uint32_t w = 0; w < epoch.writes().size(); ++w) {
+    const auto number = numbers_.find(epoch.writes()[w].serial);
+    if (number == numbers_.end() || number->first >= cut.next_serial) continue;
+    WriteRecord& record = story_.writes[number->second - 1];
+    switch (cut.state->survival(w)) {
+      case Survival::kKept:
+        record.status = WriteStatus::kPersisted;
+        break;
+      case Survival::kLost:
+        record.status = WriteStatus::kLost;
+        step.lost.push_back(record.number);
+        break;
+      default:
+        record.status = WriteStatus::kTorn;
+        step.text += fmt::format("; write {} was {}", record.number,
+                                 kind_.disks.is_flash() ? "cut off" : torn_text(*cut.state, w));
+    }
+  }
+  // Writes that had not been issued are lost too.
+  for (const auto& [serial, number] : numbers_) {
+    if (serial < cut.next_serial) continue;
+    story_.writes[number - 1].status = WriteStatus::kLost;
+    step.lost.push_back(number);
+  }
+}
+
+std::string DiskTeller::broken_promise(const Tree& tree) const {
+  const auto broken = worker_->reference().at_point().broken_promise(tree);
+  if (!broken) return {};
+  const std::string& who =
+      broken->call > 0 && broken->call <= calls_.size() ? calls_[broken->call - 1] : before_calls_;
+  return fmt::format("what {} promised, {}; after the power cut {}", who, broken->promised,
+                     broken->came_back);
+}
+
+void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery,
+                               const RecoveryNotes& notes, const Tree* uninterrupted) {
+  const bool damaged = worker_->from_damaged();
+  const std::span<const ProblemKind> kinds = kind_.words.problems;
+  const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
+    step.observed.push_back({kind, std::move(text)});
+    if (!expected.empty()) step.expected.push_back(std::move(expected));
+  };
+  std::string repaired;
+  for (const RepairReport* report : {&notes.repair, &notes.check}) {
+    for (const Problem& problem : report->problems) {
+      if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
+                                              problem) != notes.repair.problems.end())
+        continue;  // told
+      const std::string text = problem_text(worker_->machine().target(), problem, kinds);
+      const auto named = find_kind(kinds[problem.kind].code);
+      // Damage from before the search is a finding only if it stays.
+      const bool expected = damaged && problem.repaired;
+      if (named && named->name == kinds[problem.kind].name && !expected)
+        observe(named->kind, text.substr(text.find(": ") + 2) + history_of_block(problem, kinds[problem.kind]),
+                "");  // its code and name are told anyway
+      else if (!problem.repaired)
+        observe(FindingKind::kNotClean, text, "");
+      else
+        repaired += fmt::format("{}{}", repaired.empty() ? "; repaired: " : ", ", text);
+    }
+  }
+  step.text += repaired;
+  for (const FaultText& fault : kFaultTexts)
+    if (found(findings, fault.kind)) observe(fault.kind, notes.fault, fault.expected);
+  if (found(findings, FindingKind::kNotClean))
+    step.expected.emplace_back("its own check is clean once it has repaired");
+  if (found(findings, FindingKind::kNotMountable))
+    observe(FindingKind::kNotMountable, fmt::format("mount answers {}", errno_text(notes.mount_error)),
+            "it mounts");
+  if (found(findings, FindingKind::kNotWalkable))
+    observe(FindingKind::kNotWalkable,
+            fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
+            "everything can be read");
+  if (found(findings, FindingKind::kNotAllowed) && damaged)
+    observe(FindingKind::kNotAllowed, first_difference(recovery.tree, worker_->reference().at_point().now()),
+            "all that was there and is not damaged");
+  else if (found(findings, FindingKind::kNotAllowed))
+    observe(FindingKind::kNotAllowed, worker_->reference().at_point().why_not(recovery.tree, past_),
+            fmt::format("what the contract '{}' allows", contract_name(kind_.claims.contract)));
+  const bool told = !found(findings, FindingKind::kNotAllowed) || damaged;
+  if (const std::string broken = told ? "" : broken_promise(recovery.tree); !broken.empty())
+    step.expected.push_back(broken);
+  if (found(findings, FindingKind::kNotRepeatable))
+    observe(FindingKind::kNotRepeatable, first_difference(recovery.tree, *uninterrupted),
+            "what recovery brings back when it is not interrupted");
+  if (found(findings, FindingKind::kTwoOutcomes))
+    observe(FindingKind::kTwoOutcomes,
+            notes.mounted_alone.error != 0
+                ? fmt::format("without its check: {}", errno_text(notes.mounted_alone.error))
+                : "without its check: " + first_difference(notes.mounted_alone.tree, recovery.tree),
+            "what the check and the mount bring back");
+  if (found(findings, FindingKind::kNotUsable))
+    observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
+  // The first access of each kind.
+  std::set<FindingKind> told_strays;
+  for (const Event* event : notes.log.events(events_)) {
+    if (event->kind != EventKind::kStray) continue;
+    const StrayText stray = text_of_stray(*event, worker_->plan().blank.geometry());
+    if (!found(findings, stray.kind) || !told_strays.insert(stray.kind).second) continue;
+    observe(stray.kind, fmt::format("{} {}", notes.strayed, stray.observed), stray.expected);
+  }
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,117 @@
+#include "finding/step_recorder.h"
+
+#include <utility>
+
+namespace sisyfs {
+
+bool is_named(const Event& event) {
+  return (event.changes_blocks() || event.kind == EventKind::kFlush) && !event.tied_to_previous;
+}
+
+namespace {
+
+Digest content_of(const Epoch& epoch, const Epoch::Piece& piece) {
+  Digest content;
+  for (const Epoch::Slot& slot : epoch.slots_of(piece))
+    content += identity(epoch.blocks()[slot.block_index].address, slot.block.get());
+  return content;
+}
+
+}  // namespace
+
+uint32_t EventParts::unit_of(const Epoch& epoch, const Epoch::Piece& piece, uint64_t address) {
+  const Epoch::Slot& slot = epoch.slots()[piece.first_slot];
+  return static_cast<uint32_t>(epoch.blocks()[slot.block_index].address.value - address);
+}
+
+// Gives names to the events of a log from one position on; `base` is its serial number 0.
+void StepRecorder::name_events(const Log& log, size_t from, uint64_t base, uint32_t cut) {
+  const Geometry& geometry = worker_.plan().blank.geometry();
+  uint32_t nth = 0;
+  log.events(events_);
+  for (size_t i = from; i < events_.size(); ++i) {
+    const Event& event = *events_[i];
+    if (!is_named(event)) continue;
+    const uint64_t serial = base + event.number;
+    names_[serial] = {steps_.back().id, cut, ++nth, event.disk,
+                      event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
+    address_[serial] = event.first.value;
+  }
+}
+
+void StepRecorder::add(bool last) {
+  Machine& machine = worker_.machine();
+  const Episode& episode = machine.episode();
+  Step step;
+  step.id = static_cast<uint32_t>(steps_.size()) + 1;
+  step.op = to_text(episode.op);
+  if (episode.failed) step.failure = episode.failure;
+  steps_.push_back(std::move(step));
+  if (worker_.from_damaged()) return;
+  // What the op read of earlier power cuts.
+  if (machine.ways().has_undecided())
+    add_lost(machine.ways().undecided().epoch(), machine.ways().undecided().known());
+  const Log& log = machine.disk().log;
+  name_events(log, episode.events_before, log.base(), 0);
+  if (!worker_.is_cut()) return;
+  for (uint32_t level = 0; level <= machine.cuts().level(); ++level) add_cut(level, last);
+  name_events(machine.cuts().recovered().log, 0, machine.cuts().serial_of_recovery(),
+              machine.cuts().level() + 1);
+}
+
+void StepRecorder::add_cut(uint32_t level, bool last) {
+  Machine& machine = worker_.machine();
+  const PowerCuts::Cut cut = machine.cuts().cut(level, last);
+  const Log& log = cut.log == nullptr ? machine.disk().log : *cut.log;
+  if (level != 0) name_events(log, 0, cut.base, level);
+  PowerCut named;
+  log.events(events_);
+  for (size_t i = level == 0 ? machine.episode().events_before : 0; i < cut.event; ++i)
+    named.after += is_named(*events_[i]) ? 1 : 0;
+  // The write itself had been issued.
+  if (cut.reason == CrashPointReason::kBeforeFua) ++named.after;
+  named.promises = static_cast<uint32_t>(cut.promises);
+  steps_.back().cuts.push_back(std::move(named));
+  add_doubts(*cut.epoch);
+  add_lost(*cut.epoch, cut.kept);
+}
+
+// The writes that the last power cut put in doubt.
+void StepRecorder::add_doubts(const Epoch& epoch) {
+  for (size_t p = epoch.frozen_pieces(); p < epoch.pieces().size(); ++p) {
+    const Epoch::Piece& piece = epoch.pieces()[p];
+    Doubt& doubt = doubts_[epoch.writes()[piece.write].serial];
+    doubt.step = steps_.size() - 1;
+    doubt.cut = steps_.back().cuts.size() - 1;
+    if (EventParts::are_stages(epoch.model()))
+      doubt.stages.emplace(content_of(epoch, piece), static_cast<uint32_t>(doubt.parts));
+    ++doubt.parts;
+  }
+}
+
+uint32_t StepRecorder::part_of(const Epoch& epoch, const Epoch::Piece& piece, Doubt& doubt) const {
+  const uint64_t serial = epoch.writes()[piece.write].serial;
+  if (!EventParts::are_stages(epoch.model())) return EventParts::unit_of(epoch, piece, address_.at(serial));
+  const auto stage = doubt.stages.find(content_of(epoch, piece));
+  return stage == doubt.stages.end() ? 0 : stage->second;
+}
+
+void StepRecorder::add_lost(const Epoch& epoch, std::span<const Epoch::KeptRange> kept) {
+  for (const Epoch::Piece& piece : epoch.pieces()) {
+    if (piece.rank < kept[piece.chain].most) continue;
+    const auto doubt = doubts_.find(epoch.writes()[piece.write].serial);
+    if (doubt != doubts_.end()) doubt->second.lost.insert(part_of(epoch, piece, doubt->second));
+  }
+}
+
+std::vector<Step> StepRecorder::take() {
+  for (const auto& [serial, doubt] : doubts_) {
+    if (doubt.lost.empty()) continue;
+    LostEvent lost{names_.at(serial), {}};
+    if (doubt.lost.size() < doubt.parts) lost.parts.assign(doubt.lost.begin(), doubt.lost.end());
+    steps_[doubt.step].cuts[doubt.cut].lost.push_back(std::move(lost));
+  }
+  return std::move(steps_);
+}
+
+}  // namespace sisyfs

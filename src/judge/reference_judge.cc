@@ -1,0 +1,191 @@
+#include "judge/reference_judge.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "base/mutant.h"
+#include "judge/access_judge.h"
+#include "machine/marks.h"
+
+namespace sisyfs {
+namespace {
+
+// Whether an op may be refused for lack of space.
+bool needs_space(OpKind kind) {
+  static constexpr OpSet kNeedsNone(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kUnlink,
+                                    OpKind::kRmdir, OpKind::kOpen);
+  return !kNeedsNone.has(kind);
+}
+
+ContractRules rules_of(const TargetKind& kind) {
+  return {.data_unit = kind.limits.write_unit,
+          .fsync_names = kind.claims.fsync_names,
+          .rename_both = kind.claims.rename_both};
+}
+
+// The finding of a tree that is not the one that the reference has.
+FindingKind wrong_effect(const Episode& episode) {
+  if (!episode.failed) return FindingKind::kWrongEffect;
+  return episode.answer.error == 0 ? FindingKind::kHiddenError : FindingKind::kFailedChange;
+}
+
+}  // namespace
+
+ReferenceJudge::ReferenceJudge(const DiskSetup& setup)
+    : setup_(setup),
+      during_(expect(Tree())),
+      after_(during_),
+      earlier_stable_(during_),
+      this_stable_(during_) {}
+
+Expectation ReferenceJudge::expect(Tree tree) const {
+  return {setup_.kind.claims.contract, std::move(tree), rules_of(setup_.kind)};
+}
+
+std::vector<FindingKind> ReferenceJudge::may_find() const {
+  std::vector<FindingKind> kinds = {FindingKind::kWrongErrno, FindingKind::kWrongEffect};
+  if (setup_.failures.most != 0)
+    kinds.insert(kinds.end(), {FindingKind::kHiddenError, FindingKind::kFailedChange});
+  const bool comes_back = setup_.cuts.enabled || setup_.start.damage != nullptr;
+  if (setup_.kind.has_disk() && comes_back) kinds.push_back(FindingKind::kNotAllowed);
+  return kinds;
+}
+
+void ReferenceJudge::begin(const Expectation& from, const std::optional<Tree>& saved) {
+  from_ = &from;
+  saved_ = &saved;
+}
+
+void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
+  const Episode& episode = *end.episodes[0];
+  Tree tree = from_->now();
+  expected_ = sisyfs::apply(episode.op, tree);
+  if (episode.op.kind == OpKind::kRestore) tree = **saved_;
+  if (episode.is_dead()) {
+    // It has given no answer.
+    during_ = after_ = *from_;
+    return;
+  }
+  bool right = judge_answer(episode, opinion);
+  move_on(episode, std::move(tree));
+  if (right && !episode.is_gone()) {
+    const ReadBack& seen = end.read_back();
+    right = seen.faults == 0 && seen.error == 0 && seen.tree == after_.now().digest();
+    add_faults(seen.faults, opinion);
+    if (!right && seen.faults == 0) opinion.found(wrong_effect(episode));
+  }
+  // Beyond what the reference knows there is nothing to compare the system with.
+  if (!right || episode.is_gone()) opinion.over = true;
+}
+
+bool ReferenceJudge::judge_answer(const Episode& episode, Opinion& opinion) const {
+  const OpResult& answer = episode.answer;
+  const bool no_space = answer.error == ENOSPC && expected_.error == 0 &&
+                        setup_.kind.claims.limited_space && needs_space(episode.op.kind);
+  if (no_space) opinion.marks |= kNoSpace;
+  if (expected_.error != 0) opinion.marks |= kRefused;
+  const bool same =
+      mutant(Mutant::kCompareErrnoOnly) ? answer.error == expected_.error : answer == expected_;
+  if (no_space || same || episode.is_refusal()) return true;
+  opinion.found(episode.failed ? FindingKind::kHiddenError : FindingKind::kWrongErrno);
+  return false;
+}
+
+// A power cut during an op that fails must leave what was there. A power cut during an op that succeeds may
+// leave what the op leads to as well. So may a power cut during and after an op that an injected failure made
+// fail: the op may have taken effect without being seen. To the expectation it was done and undone.
+void ReferenceJudge::move_on(const Episode& episode, Tree tree) {
+  after_ = *from_;
+  during_ = *from_;
+  const int error = episode.answer.error;
+  const bool may_be_done =
+      episode.is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
+  words_ = &episode.words;
+  if (words_->count() != 0) heed_words(episode, tree, may_be_done);
+  if (error == 0 || may_be_done) {
+    during_.begin_op(tree);
+    after_.begin_op(std::move(tree));
+    after_.end_op(0);
+  }
+  if (may_be_done) {
+    after_.begin_op(from_->now());
+    after_.end_op(0);
+  }
+  if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
+  if (episode.promised) promise(episode.op);
+}
+
+void ReferenceJudge::promise(const Op& op) {
+  switch (promise_of(setup_.kind, op.kind)) {
+    case PromiseScope::kNone:
+      return;
+    case PromiseScope::kAll:
+      return after_.promise_all();
+    case PromiseScope::kFile:
+      return after_.promise_file(op.path);
+    case PromiseScope::kData:
+      return after_.promise_data(op.path);
+    case PromiseScope::kWrite:
+      return after_.promise_write(op.path, op.offset, op.length);
+  }
+}
+
+// A call that fails has done nothing: nothing more can be stable than what came before it.
+void ReferenceJudge::heed_words(const Episode& episode, const Tree& tree, bool may_be_done) {
+  const bool succeeds = episode.answer.error == 0;
+  after_.promise_stable(after_.calls() + (succeeds ? 1 : 0));
+  earlier_stable_ = this_stable_ = after_;
+  if (succeeds || may_be_done) earlier_stable_.begin_op(tree);
+  if (!succeeds) {
+    this_stable_ = earlier_stable_;
+    return;
+  }
+  this_stable_.begin_op(tree);
+  this_stable_.end_op(0);
+  this_stable_.promise_all();
+}
+
+// The promise of the op itself is the last one of its log.
+const Expectation& ReferenceJudge::after_promises(size_t promises) const {
+  if (promises > words_->count()) return after_;
+  if (mutant(Mutant::kDeafToWords)) return during_;
+  switch (words_->by(promises)) {
+    case Stable::kNothing:
+      return during_;
+    case Stable::kEarlierCalls:
+      return earlier_stable_;
+    case Stable::kThisCallToo:
+      return this_stable_;
+  }
+  return during_;
+}
+
+void ReferenceJudge::begin_point(size_t promises) {
+  at_point_ = &after_promises(promises);
+  point_digest_ = at_point_->digest();
+}
+
+void ReferenceJudge::came_back(const Comeback& back, Opinion& opinion) {
+  const Recovery& recovery = *back.recoveries[0];
+  if (back.damaged) {
+    // A repair may take what is damaged and nothing else: there is no window.
+    during_ = after_ = *from_;
+    at_point_ = &after_;
+    if (recovery.alive && !(recovery.tree == from_->now())) opinion.found(FindingKind::kNotAllowed);
+    return;
+  }
+  if (!recovery.alive) return;
+  if (is_allowed(recovery.tree)) return;
+  opinion.found(FindingKind::kNotAllowed);
+  opinion.over = true;
+}
+
+bool ReferenceJudge::is_allowed(const Tree& tree) { return at_point_->crash_allowed(tree); }
+
+bool RememberingReferenceJudge::is_allowed(const Tree& tree) {
+  const Digest key = digest_at(1, tree.digest()) + point_digest();
+  if (const bool* known = allowed_.find(key)) return *known;
+  return allowed_.put(key) = ReferenceJudge::is_allowed(tree);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,204 @@
+#include "machine/machine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "machine/marks.h"
+#include "machine/remembering_recoverer.h"
+
+namespace sisyfs {
+
+PromiseScope promise_of(const TargetKind& kind, OpKind op) {
+  const bool syncs_file =
+      op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
+  const bool all = kind.claims.durable_ops || !kind.has_disk() ||
+                   (syncs_file ? kind.claims.fsync_all : op == OpKind::kSync || op == OpKind::kRemount);
+  if (all) return PromiseScope::kAll;
+  if (!syncs_file) return PromiseScope::kNone;
+  return op == OpKind::kFsync       ? PromiseScope::kFile
+         : op == OpKind::kFdatasync ? PromiseScope::kData
+                                    : PromiseScope::kWrite;
+}
+
+Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules& rules, const Image& blank)
+    : setup_(setup),
+      target_(setup.kind.make()),
+      media_(blank),
+      ways_(setup, blank, target_->fails_allocations() != nullptr),
+      settler_(setup.cuts.device, blank),
+      recoverer_(std::make_unique<RememberingRecoverer>(setup, bounds, rules, *target_, blank)),
+      cuts_(setup, *recoverer_, blank) {
+  media_.set_discard(setup.cuts.device.discard);
+}
+
+int Machine::start(Tree* tree) {
+  if (const int error = target_->format(media_)) return error;
+  if (const int error = run_start(tree)) return error;
+  // What was written until now was on the disk before the search began.
+  media_.load(MediaState(media_.state().current));
+  if (setup_.start.damage == nullptr) {
+    if (const int error = target_->mount(media_)) return error;
+    Walk walk = target_->walk();
+    if (walk.error != 0) return walk.error;
+    *tree = std::move(walk.tree);
+  }
+  SavesMemory* saves = target_->saves_memory();
+  memory_ = saves == nullptr ? Snapshot() : saves->save();
+  return 0;
+}
+
+// Does the ops of the start and unmounts. EIO if one answers what it should not.
+int Machine::run_start(Tree* tree) {
+  if (setup_.start.ops.empty() && setup_.start.damage == nullptr) return 0;
+  if (const int error = target_->mount(media_)) return error;
+  for (const Op& op : setup_.start.ops) {
+    const OpResult expected = sisyfs::apply(op, *tree), answer = target_->apply(op);
+    if (!(answer == expected)) return answer.error != 0 ? answer.error : EIO;
+  }
+  const Walk walk = target_->walk();
+  if (walk.error != 0 || !(walk.tree == *tree)) return walk.error != 0 ? walk.error : EIO;
+  if (const int error = target_->unmount()) return error;
+  if (setup_.start.damage != nullptr) setup_.start.damage(media_);
+  return 0;
+}
+
+void Machine::begin(const Snapshot& memory, const MediaState& disk) {
+  from_memory_ = &memory;
+  from_disk_ = &disk;
+  ways_.begin_state(disk);
+}
+
+void Machine::load() {
+  media_.load(*from_disk_);
+  if (SavesMemory* saves = target_->saves_memory()) {
+    saves->load(*from_memory_, media_);
+  } else {
+    target_->power_cut();
+    (void)target_->mount(media_);
+  }
+}
+
+OpResult Machine::call(const Op& op) {
+  if (op.kind != OpKind::kRemount) return target_->apply(op);
+  if (const int error = target_->unmount()) return OpResult::of(error);
+  return OpResult::of(target_->mount(media_));
+}
+
+// Reads decide the blocks that power cuts have left undecided, unless a pending write lies over them.
+void Machine::watch_undecided() {
+  if (!ways_.has_undecided()) return;
+  reads_.restart(media_.geometry().block_count);
+  for (const Event* event : from_disk_->log.events(events_)) {
+    for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
+      reads_.written(event->first + BlockCount(i));
+  }
+  media_.watch(&reads_, &ways_.undecided());
+}
+
+uint16_t Machine::take_new_edges() {
+  CoversCode* covers = target_->covers_code();
+  return covers == nullptr ? 0
+                           : static_cast<uint16_t>(std::min<uint64_t>(covers->take_new_edges(), UINT16_MAX));
+}
+
+bool Machine::perform(const Op& op) {
+  load();
+  ReachesMarks* const marks = target_->reaches_marks();
+  episode_.op = op;
+  episode_.failure = ways_.failure();
+  episode_.events_before = media_.state().log.size();
+  episode_.promised = false;
+  media_.note({BoundaryKind::kOpBegin, 0});
+  (void)marks_of(marks);
+  (void)take_new_edges();
+  watch_undecided();
+  FailsAllocations* const allocations =
+      episode_.failure.kind == InjectedFailure::Kind::kAllocation ? target_->fails_allocations() : nullptr;
+  if (allocations != nullptr)
+    allocations->fail_allocation(episode_.failure.nth);
+  else
+    media_.fail_call(episode_.failure.nth);
+  episode_.answer = call(op);
+  episode_.failed = allocations != nullptr ? allocations->allocation_failed() : media_.call_failed();
+  if (allocations != nullptr)
+    allocations->fail_allocation(0);
+  else
+    media_.fail_call(0);
+  if (episode_.failure.nth != 0 && !episode_.failed) {
+    media_.watch(nullptr);
+    return false;
+  }
+  ways_.note_failed(episode_.failed);
+  episode_.marks = marks_of(marks) | (episode_.failed ? uint32_t{kAccessFailed} : 0);
+  media_.note({BoundaryKind::kOpEnd, 0});
+  HasFaults* const faults = target_->has_faults();
+  episode_.faults = faults == nullptr ? 0 : faults->take_faults();
+  if (episode_.is_dead()) {
+    media_.watch(nullptr);
+    return true;
+  }
+  episode_.words.restart(media_.state().log);
+  if (episode_.answer.error == 0 && promise_of(setup_.kind, op.kind) != PromiseScope::kNone) {
+    media_.note({BoundaryKind::kPromise, 0});
+    episode_.promised = true;
+  }
+  SavesMemory* saves = target_->saves_memory();
+  memory_ = saves == nullptr ? Snapshot() : saves->save();
+  return true;
+}
+
+void Machine::perform_repair(const MediaState& disk) {
+  episode_ = {};
+  episode_.op = Op::of(OpKind::kFsck);
+  const Image image = disk.durable;
+  repaired_ = recoverer_->repair(image);
+  episode_.marks = repaired_.marks;
+  memory_ = repaired_.memory;
+  media_.load(MediaState(image));
+  if (repaired_.alive) media_.redo(repaired_.log);
+}
+
+ReadBack Machine::walk_now() {
+  const Walk walk = target_->walk();
+  HasFaults* const faults = target_->has_faults();
+  return {walk.error, faults == nullptr ? 0 : faults->take_faults(), walk.tree.digest()};
+}
+
+const ReadBack& Machine::read_back() { return read_back_ = walk_now(); }
+
+Walk Machine::walk_again() {
+  Walk walk = target_->walk();
+  if (HasFaults* const faults = target_->has_faults()) (void)faults->take_faults();
+  return walk;
+}
+
+void Machine::end_op() {
+  if (!ways_.has_undecided()) return;
+  media_.watch(nullptr);
+  const Epoch& left = ways_.narrowed();
+  media_.load(MediaState(left.durable(), media_.state().current, media_.state().log, left.undecided_log()));
+}
+
+MediaState Machine::recovered_disk() {
+  media_.load(cuts_.start());
+  media_.redo(cuts_.recovered().log);
+  return settler_.settle(media_.state());
+}
+
+RememberingMachine::RememberingMachine(const DiskSetup& setup, const Bounds& bounds, const CheckRules& rules,
+                                       const Image& blank)
+    : Machine(setup, bounds, rules, blank), walks_(setup.memo_bits + 2) {}
+
+// Only a walk that made no access outside of the disk is remembered: such accesses are told each time.
+const ReadBack& RememberingMachine::read_back() {
+  if (has_undecided()) return forgotten_ = walk_now();  // the images do not say what is there
+  const Digest key = digest_at(1, memory().digest()) + digest_at(2, disk().current.digest());
+  if (const ReadBack* known = walks_.find(key)) return *known;
+  const auto strays = [&] { return disk().log.strays() + disk().log.misuses(); };
+  const size_t before = strays();
+  const ReadBack now = walk_now();
+  return (strays() == before ? walks_.put(key) : forgotten_) = now;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,71 @@
+// DiskSetup: what the check of a target is told: the target, the workload, what may go wrong.
+//
+//   DiskSetup setup;
+//   setup.kind = my_kind();
+//   setup.bounds.max_files = 2;
+//   setup.cuts.lazy = true;
+//   Result<std::unique_ptr<Check>> check = make_disk_check(setup);   // finding/disk_check.h
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crash/crash_states.h"
+#include "crash/device_model.h"
+#include "disk/media.h"
+#include "explore/search.h"
+#include "target/target_kind.h"
+
+namespace sisyfs {
+
+// Power cuts.
+struct CutSetup {
+  bool enabled = true;           // false: the power never goes
+  DeviceModel device;            // what a power cut may leave
+  EnumerationBound enumeration;  // how many crash states are built, where they are built one by one
+  bool lazy = false;             // crash states are decided as recovery reads; no bound is needed
+  uint32_t nesting = 0;          // power cuts in recovery, in the recovery from that, and so on, at most
+  bool all_nested = false;       // also where recovery has changed nothing that it had read
+};
+
+// Calls into the system below that fail.
+struct FailureSetup {
+  uint32_t most = 0;   // on a path
+  bool disk = true;    // disk accesses fail
+  bool memory = true;  // allocations fail, where the target supports that
+};
+
+// What is demanded of a recovery.
+struct RecoverySetup {
+  bool usability = true;         // after each recovery: can the system be used (R5)
+  bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
+  bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
+};
+
+// Where a search begins: with a new system to which these ops were done. If the disk is damaged then, the
+// search begins unmounted, with the op fsck, which has to bring back what the ops had made. What the damage
+// makes the repair report is no finding; what is left after the repair is.
+struct StartSetup {
+  std::vector<Op> ops;
+  std::function<void(Disk&)> damage;
+};
+
+struct DiskSetup {
+  TargetKind kind;
+  Bounds bounds;  // of the workload, in the target's write units; see bounds_for()
+  CutSetup cuts;
+  FailureSetup failures;
+  RecoverySetup recovery;
+  StartSetup start;
+  // Syncs, remounts, snapshots, restores and power cuts on a path, at most.
+  uint32_t max_system_ops = UINT32_MAX;
+  unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
+  // Why what was found cannot be relied on, if so; asked after a search.
+  std::function<std::optional<std::string>()> trouble;
+  // The edges of the target's code, if it is instrumented; asked before and after a search.
+  std::function<std::optional<EdgeCount>()> edges;
+};
+
+}  // namespace sisyfs
