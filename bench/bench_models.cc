@@ -36,7 +36,8 @@ const char* name_of(Dedup dedup) {
   return dedup == Dedup::kShape ? "shape" : dedup == Dedup::kExact ? "exact" : "none";
 }
 
-Result<SearchResult> search(const char* bench, const std::vector<std::string>& settings, const Run& run) {
+Result<SearchResult> search(const char* bench, const std::vector<std::string>& settings, const Run& run,
+                            KindTable* kinds = nullptr) {
   const Result<NamedCheck> named = registry().make(run.target, settings);
   if (!named) return named.error();
   SearchOptions options;
@@ -50,6 +51,7 @@ Result<SearchResult> search(const char* bench, const std::vector<std::string>& s
   to_stderr(
       fmt::format("bench {}: depth {}, dedup {}{}, {} thread(s)\n", bench, run.depth, name_of(run.dedup),
                   run.dedup == Dedup::kShape ? fmt::format(" ({} ops)", run.shape_ops) : "", run.threads));
+  if (kinds != nullptr) *kinds = named->check->kinds();
   SearchResult result = named->check->search(options, {});
   if (interrupted().load()) return system_error("interrupted");
   if (result.stopped == Stop::kHarness) return *result.trouble;
@@ -119,24 +121,23 @@ Status add_costs(Rounds& rounds, const Measured& model, const std::vector<std::s
   return interrupted().load() ? Status(system_error("interrupted")) : Status();
 }
 
-Json names(uint32_t findings) {
+Json names(const KindTable& kinds, FindingBits findings) {
   Json out = Json::array();
-  for (const FindingInfo& info : catalogue())
-    if ((findings & bit(info.kind)) != 0) out.push_back(info.name);
+  for (const FindingKind kind : kinds.in(findings)) out.push_back(info(kind).name);
   return out;
 }
 
 // A row of bench shape. What exact dedup found is not known yet for the row of exact dedup itself.
-Json shape_row(const Run& run, const SearchResult& result, const SearchResult* exact) {
+Json shape_row(const Run& run, const KindTable& kinds, const SearchResult& result, const SearchResult* exact) {
   Json found = Json::object();
-  uint32_t later = 0;
-  for (const FindingInfo& info : catalogue()) {
-    if ((result.findings & bit(info.kind)) == 0) continue;
-    const auto kind = static_cast<size_t>(info.kind);
-    found[std::string(info.name)] = result.least_depth[kind];
-    if (exact != nullptr && (exact->findings & bit(info.kind)) != 0 &&
-        result.least_depth[kind] > exact->least_depth[kind])
-      later |= bit(info.kind);
+  FindingBits later = 0;
+  for (size_t number = 0; number < kinds.kinds().size(); ++number) {
+    const FindingBits bit = FindingBits{1} << number;
+    if ((result.findings & bit) == 0) continue;
+    found[std::string(info(kinds[number]).name)] = result.least_depth[number];
+    if (exact != nullptr && (exact->findings & bit) != 0 &&
+        result.least_depth[number] > exact->least_depth[number])
+      later |= bit;
   }
   Json row{{"depth", run.depth}, {"dedup", name_of(run.dedup)}};
   row["k"] = run.dedup == Dedup::kShape ? Json(run.shape_ops) : Json();
@@ -145,8 +146,8 @@ Json shape_row(const Run& run, const SearchResult& result, const SearchResult* e
   row["seconds"] = result.seconds;
   row["complete"] = result.stopped == Stop::kNo;
   row["findings"] = found;
-  row["missed"] = names(exact == nullptr ? 0 : exact->findings & ~result.findings);
-  row["later"] = names(later);
+  row["missed"] = names(kinds, exact == nullptr ? 0 : exact->findings & ~result.findings);
+  row["later"] = names(kinds, later);
   return row;
 }
 
@@ -226,7 +227,8 @@ BenchResult bench_shape(const BenchFlags& flags) {
   const Run exact_run{.dedup = Dedup::kExact,
                       .depth = exact_depth,
                       .time = std::chrono::milliseconds(std::chrono::minutes(5))};
-  const Result<SearchResult> exact = search("shape", settings, exact_run);
+  KindTable kinds;
+  const Result<SearchResult> exact = search("shape", settings, exact_run, &kinds);
   if (!exact) return exact.error();
   Json rows = Json::array();
   std::vector<uint32_t> depths{exact_depth};
@@ -236,9 +238,9 @@ BenchResult bench_shape(const BenchFlags& flags) {
       const Run run{.shape_ops = k, .depth = d};
       const Result<SearchResult> r = search("shape", settings, run);
       if (!r) return r.error();
-      rows.push_back(shape_row(run, *r, &*exact));
+      rows.push_back(shape_row(run, kinds, *r, &*exact));
     }
-    if (d == exact_depth) rows.push_back(shape_row(exact_run, *exact, nullptr));
+    if (d == exact_depth) rows.push_back(shape_row(exact_run, kinds, *exact, nullptr));
   }
   return Json{{"bench", "shape"},    {"settings", fmt::format("{}", fmt::join(settings, " "))},
               {"depth", depth},      {"exact_depth", exact_depth},

@@ -93,23 +93,26 @@ int check_here(CheckFlags& flags) {
     options->checkpoint = {.path = flags.checkpoint, .interval = *every, .identity = {}, .setup = {}};
   }
   options->stop = flags.all ? StopRule::kNever : StopRule::kFirst;
-  if (!flags.only.empty()) options->watched = 0;
+  std::vector<FindingInfo> only;
   for (const std::string& name : flags.only) {
     const auto kind = find_kind(name);
     if (!kind)
       return fail(bad_input(
           fmt::format("unknown finding '{}' for --only; 'sisyfs targets --findings' lists them", name)));
-    options->watched |= bit(kind->kind);
+    only.push_back(*kind);
   }
   const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
   if (!named) return fail(named.error());
-  for (const FindingInfo& kind : catalogue()) {
-    if (!flags.only.empty() && (options->watched & bit(kind.kind) & ~named->check->possible()) != 0)
+  if (!only.empty()) options->watched = 0;
+  for (const FindingInfo& kind : only) {
+    const FindingBits bit = named->check->kinds().bit_or_none(kind.kind);
+    if (bit == 0)
       return fail(bad_input(fmt::format(
           "--only {}: {} never has the finding {} with these options{}", kind.code, flags.target, kind.name,
           kind.severity == Severity::kRepairable
               ? "; what is repaired without harm is no finding, but told in the stories of others"
               : "")));
+    options->watched |= bit;
   }
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/run_self.h"
-#include "report/token.h"
+#include "finding/token.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -40,11 +40,11 @@ int show(const Scene& scene, bool to_the_end) {
   Result<SearchOptions> options = SearchFlags{}.options();
   if (!options) return fail(options.error());
   options->stop = StopRule::kFirst;
-  if (scene.only) options->watched = bit(*scene.only);
   headline(fmt::format("{}: {}{}{}", scene.mistake, command(scene, scene.wrong), scene.only ? " --only " : "",
                        scene.only ? info(*scene.only).name : ""));
   const Result<NamedCheck> wrong = registry().make(scene.target, scene.wrong);
   if (!wrong) return fail(wrong.error());
+  if (scene.only) options->watched = wrong->check->kinds().bit(*scene.only);
   const SearchResult found = wrong->check->search(*options, progress_printer("auto"));
   clear_progress();
   const Result<Explanation> explained = explain(*wrong, *options, found);
@@ -53,20 +53,20 @@ int show(const Scene& scene, bool to_the_end) {
     if (interrupted().load()) return kInconclusive;
     return fail(system_error("the demo did not find what it should"));
   }
-  const Finding& finding = explained->findings.front();
-  fmt::print("{}\n", tell(finding, text_style()));
-  fmt::print("{}", closing_statement(wrong->setup, *options, found, wrong->check->marks(), text_style()));
+  const ToldFinding& told = explained->findings.front();
+  fmt::print("{}\n", tell(told, text_style()));
+  fmt::print("{}", closing_statement(wrong->setup, *wrong->check, *options, found, text_style()));
 
-  const std::string token = make_token({finding.kind, finding.setup, finding.trace});
+  const std::string token = make_token(told.finding);
   headline("The same, again, in a fresh process: sisyfs replay " + token);
   const Result<int> replayed = run_self({"sisyfs", "replay", "--quiet", token}, SelfOutput::kShown);
   if (!replayed) return fail(replayed.error());
   if (*replayed != kFound) return fail(system_error("the finding did not happen again"));
 
   std::string fixed_command = command(scene, scene.right);
-  options->watched = ~uint32_t{0};
+  options->watched = ~FindingBits{0};
   if (!to_the_end) {
-    options->bounds.depth = static_cast<uint32_t>(finding.trace.size());
+    options->bounds.depth = static_cast<uint32_t>(told.finding.steps.size());
     fixed_command += fmt::format(" --depth {}", options->bounds.depth);
   }
   headline(fmt::format("{}: {}", scene.fix, fixed_command));
@@ -74,7 +74,7 @@ int show(const Scene& scene, bool to_the_end) {
   if (!fixed) return fail(fixed.error());
   const SearchResult clean = fixed->check->search(*options, progress_printer("auto"));
   clear_progress();
-  fmt::print("{}", closing_statement(fixed->setup, *options, clean, fixed->check->marks(), text_style()));
+  fmt::print("{}", closing_statement(fixed->setup, *fixed->check, *options, clean, text_style()));
   return exit_code(clean);
 }
 

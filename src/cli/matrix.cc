@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <bit>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/run.h"
-#include "report/token.h"
+#include "finding/token.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -39,6 +41,7 @@ struct MatrixFlags {
 struct Cell {
   NamedCheck named;
   SearchResult result;
+  std::map<FindingKind, uint32_t> depths;  // of what was found
 };
 
 const char* absent_text(const SearchResult& result) { return result.exhausted ? "none" : "none yet"; }
@@ -48,10 +51,9 @@ std::string dead_text(const SearchResult& result) {
   return (result.marks & 1) != 0 ? "repaired" : absent_text(result);
 }
 
-std::string critical_text(const SearchResult& result, FindingKind kind) {
-  if ((result.findings & bit(kind)) != 0)
-    return fmt::format("at {}", result.least_depth[static_cast<size_t>(kind)]);
-  return absent_text(result);
+std::string critical_text(const Cell& cell, FindingKind kind) {
+  const auto at = cell.depths.find(kind);
+  return at == cell.depths.end() ? absent_text(cell.result) : fmt::format("at {}", at->second);
 }
 
 // Whether a bound or Ctrl-C ended the search of a cell.
@@ -67,7 +69,7 @@ nlohmann::ordered_json cell_json(const Variant& variant, const Cell& cell, int t
                               {"tasks", tasks},
                               {"settings", cell.named.setup.settings},
                               {"dead-block", dead_text(r)}};
-  for (FindingKind kind : kCritical) json[std::string(info(kind).name)] = critical_text(r, kind);
+  for (FindingKind kind : kCritical) json[std::string(info(kind).name)] = critical_text(cell, kind);
   json.update({{"exhausted", r.exhausted},
                {"states", r.states},
                {"transitions", r.transitions},
@@ -82,8 +84,6 @@ int run_matrix(const MatrixFlags& flags) {
   Result<SearchOptions> options = flags.search.options();
   if (!options) return fail(options.error());
   options->stop = StopRule::kEach;
-  options->watched = 0;
-  for (FindingKind kind : kCritical) options->watched |= bit(kind);
   if (!flags.json.empty() && flags.json != "-")
     if (Status s = can_write(flags.json); !s) return fail(s.error());
   const auto probe = registry().make("link", {"files=" + flags.files, "blocks=" + flags.blocks});
@@ -106,30 +106,35 @@ int run_matrix(const MatrixFlags& flags) {
                     fmt::format("order={}", variant.order), fmt::format("cache={}", variant.cache),
                     fmt::format("symmetry={}", flags.no_symmetry ? "off" : "on")});
         if (!named) return fail(named.error());
-        Cell cell{*std::move(named), {}};
+        Cell cell{*std::move(named), {}, {}};
+        options->watched = cell.named.check->kinds().bits(kCritical);
         cell.result = cell.named.check->search(*options, progress_printer(flags.search.progress));
         clear_progress();
         SearchResult& r = cell.result;
         if (r.stopped == Stop::kHarness && r.trouble) return fail(*r.trouble);
         const Result<Explanation> explained = explain(cell.named, *options, r, flags.search.progress);
         if (!explained) return fail(explained.error());
+        const KindTable& kinds = cell.named.check->kinds();
+        for (const FindingKind kind : kinds.in(r.findings))
+          cell.depths[kind] = r.least_depth[static_cast<size_t>(std::countr_zero(kinds.bit(kind)))];
         // A depth-first search may have come by a longer way.
-        for (const Finding& finding : explained->findings)
-          r.least_depth[static_cast<size_t>(finding.kind)] = static_cast<uint32_t>(finding.trace.size());
+        for (const ToldFinding& told : explained->findings)
+          cell.depths[told.finding.kind] = static_cast<uint32_t>(told.finding.steps.size());
         if (table)
           fmt::print("{:<6}{:<35}{:<6}{:<10}{:<9}{:<9}{:<9}{:>14}{:>16}{:>7}{:>9}{:>10}{}\n", model,
-                     variant.name, tasks, dead_text(r), critical_text(r, kCritical[0]),
-                     critical_text(r, kCritical[1]), critical_text(r, kCritical[2]), count_text(r.states),
+                     variant.name, tasks, dead_text(r), critical_text(cell, kCritical[0]),
+                     critical_text(cell, kCritical[1]), critical_text(cell, kCritical[2]), count_text(r.states),
                      count_text(r.transitions), r.depth, seconds_text(r.seconds), bytes_text(r.memory_bytes),
                      r.exhausted ? "  exhausted" : "");
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0 || was_cut(r))
           clean_cells = merge(clean_cells, was_cut(r) ? Verdict::kUnknown : r.verdict);
-        for (const Finding& finding : explained->findings) {
-          const std::string token = make_token({finding.kind, finding.setup, finding.trace});
-          tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", info(finding.kind).name, token));
-          cells.back()["tokens"][std::string(info(finding.kind).name)] = token;
+        for (const ToldFinding& told : explained->findings) {
+          const std::string token = make_token(told.finding);
+          const std::string name(info(told.finding.kind).name);
+          tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", name, token));
+          cells.back()["tokens"][name] = token;
         }
         if (!explained->why.empty()) {
           tokens.push_back(

@@ -27,12 +27,12 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
   if (std::ranges::any_of(settings, names_device))
     return fail(bad_input("option 'device' is given twice: --perspectives says which devices there are"));
   const auto perspectives = DeviceModel::perspectives();
-  uint32_t found = 0;
+  FindingBits found = 0;  // the devices differ, the kinds of findings do not
   Verdict verdict = Verdict::kPass;
   for (size_t i = 0; i < perspectives.size(); ++i) {
-    const std::string known = kind_names(found);
     const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
     if (!named) return fail(named.error());
+    const std::string known = names_of(named->check->kinds().in(found));
     options = named->check->fitted(options);
     if (Status s = named->check->accepts(options); !s) return fail(s.error());
     const SearchResult result = named->check->search(options, progress_printer(progress));
@@ -44,8 +44,8 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
     if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
-    for (const Finding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
-    fmt::print("{}", closing_statement(named->setup, options, result, named->check->marks(), text_style()));
+    for (const ToldFinding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", closing_statement(named->setup, *named->check, options, result, text_style()));
     if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
     fmt::print("\n");
     found |= result.findings;
@@ -53,7 +53,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     // What was found is not looked for in sterner ones.
     options.watched &= ~found;
     const bool enough = found != 0 && options.stop != StopRule::kNever;
-    if (enough || (options.watched & named->check->possible()) == 0) break;
+    if (enough || (options.watched & named->check->kinds().all()) == 0) break;
     if (interrupted().load() && i + 1 < perspectives.size()) {  // perhaps after the search was over
       verdict = merge(verdict, Verdict::kUnknown);
       break;

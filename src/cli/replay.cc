@@ -12,26 +12,29 @@
 #include "cli/files.h"
 #include "cli/sanitized.h"
 #include "cli/supervisor.h"
-#include "report/finding_json.h"
+#include "finding/finding_json.h"
+#include "finding/token.h"
+#include "report/run_json.h"
+#include "report/text.h"
 
 namespace sisyfs::cli {
 namespace {
 
-Result<std::vector<Replay>> replays_of(const std::string& what) {
+Result<std::vector<Finding>> findings_of(const std::string& what) {
   std::error_code ignored;
   if (!std::filesystem::exists(what, ignored)) {
-    Result<Replay> replay = parse_token(what);
-    if (!replay) return replay.error();
-    return std::vector<Replay>{*std::move(replay)};
+    Result<Finding> finding = parse_token(what);
+    if (!finding) return finding.error();
+    return std::vector<Finding>{*std::move(finding)};
   }
   if (!std::filesystem::is_regular_file(what, ignored))
     return bad_input(
         fmt::format("{} is not a file: give a replay token, or a file that check --json wrote", what));
   const Result<std::string> text = read_file(what);
   if (!text) return text.error();
-  Result<std::vector<Replay>> replays = replays_in(*text);
-  if (!replays) return bad_input(fmt::format("{}: {}", what, replays.error().message));
-  return replays;
+  Result<std::vector<Finding>> findings = findings_in(*text, kRunSchema);
+  if (!findings) return bad_input(fmt::format("{}: {}", what, findings.error().message));
+  return findings;
 }
 
 // The disk as the last power cut left it, before recovery, byte for byte.
@@ -46,45 +49,51 @@ Status write_image(const std::string& path, const Story& story) {
   return write_file(path, bytes);
 }
 
-int replay_here(const std::vector<Replay>& replays, bool quiet, const std::string& image) {
+// What a replay came to, in words and as an exit code.
+struct Ending {
+  std::string says;
+  int exit;
+};
+
+Ending ending_of(const Finding& finding, const Replayed& replayed) {
+  if (!replayed.cannot_happen.empty()) return {"cannot happen: " + replayed.cannot_happen, kClean};
+  if (replayed.story.shows(finding.kind)) return {"still happens", kFound};
+  if (!replayed.story.findings.empty())
+    return {"something else happens: " + names_of(replayed.story.findings), kFound};
+  return {"does not happen any more", kClean};
+}
+
+int replay_here(const std::vector<Finding>& findings, bool quiet, const std::string& image) {
   int exit = kClean;
-  for (const Replay& replay : replays) {
-    const Result<NamedCheck> named = registry().make(replay.setup.target, replay.setup.settings);
+  for (const Finding& finding : findings) {
+    if (!finding.others.empty() || !finding.surroundings.empty())
+      return fail(bad_input("the finding compares several targets, or names surroundings, which this program "
+                            "cannot replay: use the sisyfs that wrote it"));
+    const Result<NamedCheck> named = registry().make(finding.setup.target, finding.setup.settings);
     if (!named) return fail(named.error());
-    const Result<Story> story = named->check->tell(replay.trace);
-    // Code that was changed may have lost the way there; the trace is as the token has it, which was looked
-    // at.
-    if (!story && is_plugin(replay.setup.target) && story.error().kind == ErrorKind::kBadInput) {
-      fmt::print(
-          "{} {}: does not happen any more: the code has changed and cannot go that way ({}). "
-          "'sisyfs check' finds out whether there is another\n",
-          info(replay.kind).name, make_token(replay), story.error().message);
-      continue;
-    }
-    if (!story) return fail(story.error());
-    if (Status s = image.empty() ? Status() : write_image(image, *story); !s) return fail(s.error());
-    const bool happens = (story->findings & bit(replay.kind)) != 0;
-    if (!quiet && happens)
-      fmt::print("{}\n", tell(Finding{replay.kind, named->setup, replay.trace, *story}, text_style()));
-    fmt::print("{} {}: {}\n", info(replay.kind).name, make_token(replay),
-               happens ? "still happens" : "does not happen any more");
-    if (happens) exit = kFound;
+    const Replayed replayed = named->check->replay(finding.steps);
+    const Ending ending = ending_of(finding, replayed);
+    if (Status s = image.empty() ? Status() : write_image(image, replayed.story); !s) return fail(s.error());
+    if (!quiet && ending.exit == kFound)
+      fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style()));
+    fmt::print("{} {}: {}\n", info(finding.kind).name, make_token(finding), ending.says);
+    exit = std::max(exit, ending.exit);
   }
   return exit;
 }
 
 int run_replay(const std::string& what, bool quiet, const std::string& image) {
-  const Result<std::vector<Replay>> replays = replays_of(what);
-  if (!replays) return fail(replays.error());
-  if (!image.empty() && replays->size() != 1)
+  const Result<std::vector<Finding>> findings = findings_of(what);
+  if (!findings) return fail(findings.error());
+  if (!image.empty() && findings->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
-  const auto foreign = [](const Replay& replay) { return is_plugin(replay.setup.target); };
-  if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet, image);
-  for (const Replay& replay : *replays) {
-    if (!foreign(replay)) continue;
-    if (Status s = start_with_sanitizer(replay.setup.target); !s) return fail(s.error());
+  const auto foreign = [](const Finding& finding) { return is_isolated(finding.setup.target); };
+  if (std::none_of(findings->begin(), findings->end(), foreign)) return replay_here(*findings, quiet, image);
+  for (const Finding& finding : *findings) {
+    if (!foreign(finding)) continue;
+    if (Status s = start_with_sanitizer(finding.setup.target); !s) return fail(s.error());
   }
-  return supervise([&] { return replay_here(*replays, quiet, image); });
+  return supervise([&] { return replay_here(*findings, quiet, image); });
 }
 
 }  // namespace
@@ -103,9 +112,9 @@ void add_replay(CLI::App& app, int& exit) {
   sub->add_option("--image", flags->image,
                   "write the disk that the last power cut left to this file, for other tools");
   sub->footer(
-      "Exit codes: 0 it does not happen any more, 1 it still happens (of a file: something in it does), 2 "
-      "usage\n"
-      "or bad input, 4 harness error.");
+      "Exit codes: 0 it does not happen any more, or cannot, 1 it still happens, or something else does (of a "
+      "file: one\n"
+      "of its findings), 2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });
 }
 

@@ -12,27 +12,32 @@
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "explore/checkpoint.h"
-#include "report/finding_json.h"
-#include "report/token.h"
+#include "finding/finding_json.h"
+#include "finding/token.h"
+#include "report/run_json.h"
 
 namespace sisyfs::cli {
 
 namespace {
 
-Result<std::vector<Finding>> told(const NamedCheck& named, std::vector<FoundTrace> traces) {
-  std::vector<Finding> findings;
-  for (FoundTrace& found : traces) {
-    Result<Story> story = named.check->tell(found.trace);
-    if (!story)
-      return system_error("a finding could not be replayed (nondeterminism): " + story.error().message);
-    if ((story->findings >> found.kind & 1) == 0)
+Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector<FoundTrace>& traces) {
+  std::vector<ToldFinding> findings;
+  for (const FoundTrace& found : traces) {
+    const FindingKind kind = named.check->kinds()[found.kind];
+    Result<std::vector<Step>> steps = named.check->steps(found.trace);
+    if (!steps)
+      return system_error("a finding could not be replayed (nondeterminism): " + steps.error().message);
+    Finding finding{.kind = kind, .setup = named.setup, .steps = *std::move(steps)};
+    Replayed replayed = named.check->replay(finding.steps);
+    if (!replayed.cannot_happen.empty())
+      return system_error(fmt::format("{} was found and could not be replayed (nondeterminism): {}: {}",
+                                      info(kind).name, replayed.cannot_happen, make_token(finding)));
+    if (!replayed.story.shows(kind))
       return system_error(
           fmt::format("{} was found and did not happen again when it was replayed, so the target is not "
                       "deterministic: {}",
-                      info(static_cast<FindingKind>(found.kind)).name,
-                      make_token({static_cast<FindingKind>(found.kind), named.setup, found.trace})));
-    findings.push_back(
-        {static_cast<FindingKind>(found.kind), named.setup, std::move(found.trace), *std::move(story)});
+                      info(kind).name, make_token(finding)));
+    findings.push_back({std::move(finding), std::move(replayed.story)});
   }
   return findings;
 }
@@ -64,21 +69,21 @@ Result<Explanation> explain(const NamedCheck& named, const SearchOptions& option
     const TracesInterrupt heeded;
     SearchOptions patient = options;
     patient.interrupt = &traces_interrupted();
-    found = named.check->explain(patient, result, progress_printer(progress));
+    found = named.check->find_traces(patient, result, progress_printer(progress));
   }
   clear_progress();
   Explanation explanation;
-  uint32_t missing = result.findings;
-  for (const FoundTrace& trace : found.traces) missing &= ~(uint32_t{1} << trace.kind);
-  for (; missing != 0; missing &= missing - 1)
-    explanation.untraced.emplace_back(info(static_cast<FindingKind>(std::countr_zero(missing))).name);
+  FindingBits missing = result.findings;
+  for (const FoundTrace& trace : found.traces) missing &= ~(FindingBits{1} << trace.kind);
+  for (const FindingKind kind : named.check->kinds().in(missing))
+    explanation.untraced.emplace_back(info(kind).name);
   if (!explanation.untraced.empty()) {
     Result<std::string> why =
         why_untraced(found, options, fmt::format("{}", fmt::join(explanation.untraced, ", ")));
     if (!why) return why.error();
     explanation.why = *std::move(why);
   }
-  Result<std::vector<Finding>> findings = told(named, std::move(found.traces));
+  Result<std::vector<ToldFinding>> findings = told(named, found.traces);
   if (!findings) return findings.error();
   explanation.findings = *std::move(findings);
   return explanation;
@@ -133,14 +138,14 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   const bool text = output.json != "-";
   const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
-    for (const Finding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
-    fmt::print("{}", closing_statement(named.setup, options, result, named.check->marks(), text_style()));
+    for (const ToldFinding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
     if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
     if (!device.empty()) fmt::print("  device    {}\n", device);
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
   }
   if (!output.json.empty()) {
-    auto json = to_json(named.setup, options, result, named.check->marks(), explained->findings);
+    auto json = to_json(named.setup, *named.check, options, result, explained->findings);
     json["untraced"] = explained->untraced;
     if (!device.empty()) json["device"] = device;
     if (!snapshots.empty()) json["snapshots"] = snapshots;

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/finding.h"
-#include "judge/registry.h"
+#include "finding/registry.h"
+#include "finding/told_finding.h"
 
 namespace sisyfs::cli {
 
 // What a search found, told.
 struct Explanation {
-  std::vector<Finding> findings;      // with the shortest trace of each kind
+  std::vector<ToldFinding> findings;      // with the shortest trace of each kind
   std::vector<std::string> untraced;  // the kinds for which none could be made, by name
   std::string why;                    // that is so, as a sentence that begins with these names; or nothing
 };

@@ -120,7 +120,7 @@ Result<SavedSearch> read_search(std::string_view words) {
   if (!fields.is_null("depth_bound"))
     o.bounds.depth = static_cast<uint32_t>(fields.number("depth_bound", SearchBounds::kNoDepth));
   const std::string stop = fields.text("stop");
-  o.watched = static_cast<uint32_t>(fields.number("watched", UINT32_MAX));
+  o.watched = fields.number("watched", UINT64_MAX);
   o.bounds.memory_bytes = fields.number("memory_bytes", SIZE_MAX);
   o.checkpoint.emplace();
   o.checkpoint->interval = std::chrono::milliseconds(fields.number("interval_ms", INT64_MAX));

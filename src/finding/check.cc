@@ -62,12 +62,5 @@ std::string impossible_step(const Step& step) {
   return fmt::format("step {}{} is not possible there", step.id, step.op.empty() ? "" : " (" + step.op + ")");
 }
 
-std::vector<FindingKind> kinds_of(const KindTable& kinds, FindingBits findings) {
-  std::vector<FindingKind> found;
-  for (size_t i = 0; i < kinds.kinds().size(); ++i)
-    if ((findings >> i & 1) != 0) found.push_back(kinds[i]);
-  return found;
-}
-
 }  // namespace detail
 }  // namespace sisyfs

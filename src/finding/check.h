@@ -108,8 +108,6 @@ struct AllSink : FullSink<System> {
 Error no_such_choice(size_t position, Choice choice);
 // "step 3 (append file1) is not possible there"
 std::string impossible_step(const Step& step);
-// The kinds of some findings.
-std::vector<FindingKind> kinds_of(const KindTable& kinds, FindingBits findings);
 
 // What a system offers to a search.
 struct Offers {
@@ -185,7 +183,7 @@ class SystemCheck : public Check {
       state = found->state;
     }
     replayed.story = teller.take();
-    replayed.story.findings = detail::kinds_of(kinds_, findings);
+    replayed.story.findings = kinds_.in(findings);
     return replayed;
   }
   std::span<const MarkInfo> marks() const override { return marks_; }

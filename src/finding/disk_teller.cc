@@ -52,7 +52,7 @@ Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> s
     // A path that has ended with a broken promise goes no further.
     if (state.over || !do_step(step, state)) break;
   }
-  story_.findings = detail::kinds_of(worker_->plan().kinds, findings_);
+  story_.findings = worker_->plan().kinds.in(findings_);
   return {std::move(story_), std::move(cannot_happen_)};
 }
 

@@ -80,6 +80,24 @@ const FindingInfo& info(FindingKind kind) {
   return entry;
 }
 
+std::string names_of(std::span<const FindingKind> kinds) {
+  std::string names;
+  for (const FindingKind kind : kinds) {
+    if (!names.empty()) names += ", ";
+    names += info(kind).name;
+  }
+  return names;
+}
+
+std::string codes_of(std::span<const FindingKind> kinds) {
+  std::string codes;
+  for (const FindingKind kind : kinds) {
+    if (!codes.empty()) codes += " ";
+    codes += info(kind).code;
+  }
+  return codes;
+}
+
 std::optional<FindingInfo> find_kind(std::string_view code_or_name) {
   const auto at = std::find_if(kCatalogue.begin(), kCatalogue.end(), [&](const FindingInfo& entry) {
     return entry.code == code_or_name || entry.name == code_or_name;

@@ -56,6 +56,10 @@ struct FindingInfo {
 
 std::span<const FindingInfo> catalogue();
 const FindingInfo& info(FindingKind kind);
+// The names of some kinds with commas between them, and their codes with spaces.
+std::string names_of(std::span<const FindingKind> kinds);
+std::string codes_of(std::span<const FindingKind> kinds);
+
 // The entry with this code or name.
 std::optional<FindingInfo> find_kind(std::string_view code_or_name);
 

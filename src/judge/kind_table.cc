@@ -2,14 +2,17 @@
 
 namespace sisyfs {
 
-std::string KindTable::names(FindingBits findings) const {
-  std::string names;
-  for (size_t i = 0; i < kinds_.size(); ++i) {
-    if ((findings >> i & 1) == 0) continue;
-    if (!names.empty()) names += ", ";
-    names += info(kinds_[i]).name;
-  }
-  return names;
+std::vector<FindingKind> KindTable::in(FindingBits findings) const {
+  std::vector<FindingKind> found;
+  for (size_t i = 0; i < kinds_.size(); ++i)
+    if ((findings >> i & 1) != 0) found.push_back(kinds_[i]);
+  return found;
+}
+
+FindingBits KindTable::bits(std::span<const FindingKind> kinds) const {
+  FindingBits bits = 0;
+  for (const FindingKind kind : kinds) bits |= bit_or_none(kind);
+  return bits;
 }
 
 }  // namespace sisyfs

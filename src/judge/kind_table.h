@@ -25,9 +25,11 @@ class KindTable {
   explicit KindTable(std::vector<FindingKind> kinds) : KindTable() {
     std::sort(kinds.begin(), kinds.end());
     kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
-    SISYFS_ASSERT(kinds.size() <= 64, "a check has at most 64 kinds of findings");
-    for (size_t i = 0; i < kinds.size(); ++i) bits_[static_cast<size_t>(kinds[i])] = FindingBits{1} << i;
-    kinds_ = std::move(kinds);
+    number(std::move(kinds), ~FindingBits{0});
+  }
+  // Numbered in the order of the list, for models with bits of their own. Only those in `possible` can be found.
+  KindTable(std::vector<FindingKind> kinds, FindingBits possible) : KindTable() {
+    number(std::move(kinds), possible);
   }
 
   // The kinds by their number.
@@ -42,14 +44,26 @@ class KindTable {
     return bit;
   }
   bool has(FindingBits findings, FindingKind kind) const { return (findings & bit_or_none(kind)) != 0; }
-  // All of them.
-  FindingBits all() const { return kinds_.size() == 64 ? ~FindingBits{0} : (FindingBits{1} << kinds_.size()) - 1; }
-  // The names of some, with commas between them.
-  std::string names(FindingBits findings) const;
+  // All that can be found.
+  FindingBits all() const { return all_; }
+  // The kinds of some bits, in the order of the catalogue; and back, without those that are not in the table.
+  std::vector<FindingKind> in(FindingBits findings) const;
+  FindingBits bits(std::span<const FindingKind> kinds) const;
 
  private:
+  void number(std::vector<FindingKind> kinds, FindingBits possible) {
+    SISYFS_ASSERT(kinds.size() <= 64, "a check has at most 64 kinds of findings");
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      const FindingBits bit = FindingBits{1} << i & possible;
+      bits_[static_cast<size_t>(kinds[i])] = bit;
+      all_ |= bit;
+    }
+    kinds_ = std::move(kinds);
+  }
+
   std::array<FindingBits, kFindingKinds> bits_;
   std::vector<FindingKind> kinds_;
+  FindingBits all_ = 0;
 };
 
 }  // namespace sisyfs

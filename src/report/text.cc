@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "report/token.h"
+#include "finding/token.h"
 
 namespace sisyfs {
 namespace {
@@ -24,15 +24,15 @@ std::string plural(uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : "s");
 }
 
-const char* fate_text(Fate fate) {
-  switch (fate) {
-    case Fate::kPending:
+const char* status_text(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::kPending:
       return "still in the cache";
-    case Fate::kPersisted:
+    case WriteStatus::kPersisted:
       return "persisted";
-    case Fate::kTorn:
+    case WriteStatus::kTorn:
       return "TORN";
-    case Fate::kLost:
+    case WriteStatus::kLost:
       return "LOST";
   }
   return "";
@@ -195,13 +195,13 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
 }
 
 // Which kinds were looked for, where that was not all, and which others were met on the way.
-std::string only_text(const SearchOptions& options, const SearchResult& result) {
-  const uint32_t watched = options.watched & known_kinds(), ignored = known_kinds() & ~watched;
+std::string only_text(const KindTable& kinds, const SearchOptions& options, const SearchResult& result) {
+  const FindingBits watched = options.watched & kinds.all(), ignored = kinds.all() & ~watched;
   const bool few = std::popcount(watched) <= std::popcount(ignored);
-  std::string out = few ? fmt::format("{} was looked for", kind_names(watched))
-                        : fmt::format("all but {} was looked for", kind_names(ignored));
-  if (const uint32_t others = result.met & ignored; others != 0)
-    out += fmt::format("; met on the way and not counted: {}", kind_names(others));
+  std::string out = few ? fmt::format("{} was looked for", names_of(kinds.in(watched)))
+                        : fmt::format("all but {} was looked for", names_of(kinds.in(ignored)));
+  if (const FindingBits others = result.met & ignored; others != 0)
+    out += fmt::format("; met on the way and not counted: {}", names_of(kinds.in(others)));
   return out;
 }
 
@@ -235,9 +235,10 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.0f} s", seconds);
 }
 
-std::string tell(const Finding& finding, const TextStyle& style) {
+std::string tell(const ToldFinding& told, const TextStyle& style) {
+  const Finding& finding = told.finding;
   const FindingInfo& kind = info(finding.kind);
-  const Story& story = finding.story;
+  const Story& story = told.story;
   std::string out =
       fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
                   kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
@@ -250,23 +251,23 @@ std::string tell(const Finding& finding, const TextStyle& style) {
     out += "\n  The writes:\n";
     for (const WriteRecord& write : story.writes)
       out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write), write.label,
-                         fate_text(write.fate));
+                         status_text(write.status));
   }
   out += fmt::format("\n  Replay: ./sisyfs replay {}\n",
-                     make_token({finding.kind, finding.setup, finding.trace}));
+                     make_token(finding));
   return out;
 }
 
-std::string closing_statement(const Setup& setup, const SearchOptions& options, const SearchResult& result,
-                              std::span<const MarkInfo> marks, const TextStyle& style) {
+std::string closing_statement(const Setup& setup, const Check& check, const SearchOptions& options,
+                              const SearchResult& result, const TextStyle& style) {
   std::string verdict;
   if (result.verdict == Verdict::kPass) verdict = green(style, "PASS");
   if (result.verdict == Verdict::kFail) verdict = red(style, "FAIL");
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
   std::string out = fmt::format("{}: {}{}{}\n", verdict, setup.target, setup.settings.empty() ? "" : " ",
                                 fmt::join(setup.settings, " "));
-  if ((known_kinds() & ~options.watched) != 0)
-    out += fmt::format("  only      {}\n", only_text(options, result));
+  if ((check.kinds().all() & ~options.watched) != 0)
+    out += fmt::format("  only      {}\n", only_text(check.kinds(), options, result));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
   if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result));
   if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));
@@ -280,7 +281,7 @@ std::string closing_statement(const Setup& setup, const SearchOptions& options, 
   out += fmt::format("  dedup     {}\n", dedup_text(options, result));
   if (result.edges) out += fmt::format("  code      {}\n", edges_text(options, *result.edges));
   std::vector<std::string> reached, missed;
-  for (const MarkInfo& mark : marks)
+  for (const MarkInfo& mark : check.marks())
     ((result.marks & mark.bit) != 0 ? reached : missed).emplace_back(mark.says);
   if (!reached.empty()) out += fmt::format("  reached   {}\n", fmt::join(reached, "; "));
   if (!missed.empty()) out += fmt::format("  never     {}\n", fmt::join(missed, "; "));

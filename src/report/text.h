@@ -5,8 +5,8 @@
 #include <string>
 
 #include "explore/search.h"
-#include "judge/check.h"
-#include "judge/finding.h"
+#include "finding/check.h"
+#include "finding/told_finding.h"
 
 namespace sisyfs {
 
@@ -16,11 +16,11 @@ struct TextStyle {
 };
 
 // The story of a finding: its steps, its writes, what was seen and expected, and how to replay it.
-std::string tell(const Finding& finding, const TextStyle& style);
+std::string tell(const ToldFinding& told, const TextStyle& style);
 
 // What was covered and what was not: the end of every run.
-std::string closing_statement(const Setup& setup, const SearchOptions& options, const SearchResult& result,
-                              std::span<const MarkInfo> marks, const TextStyle& style);
+std::string closing_statement(const Setup& setup, const Check& check, const SearchOptions& options,
+                              const SearchResult& result, const TextStyle& style);
 
 // 12345678 as 12,345,678; 1234567 bytes as 1.2 MB; 0.0123 s as 12 ms.
 std::string count_text(uint64_t n);

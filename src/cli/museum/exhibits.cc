@@ -66,18 +66,18 @@ class Entry {
       complain(*node, fmt::format("'{}' must be true or false", key));
     return node != nullptr && node->value_or(false);
   }
-  // Findings by code or name, as bits.
-  uint32_t findings(const char* key) {
-    uint32_t bits = 0;
+  // Findings by code or name, in the order of the catalogue.
+  std::vector<FindingKind> findings(const char* key) {
+    std::set<FindingKind> kinds;
     for (const std::string& word : list(key)) {
       const auto kind = find_kind(word);
       if (!kind) {
         complain(*table_.get(key), fmt::format("'{}': unknown finding '{}'", key, word));
         break;
       }
-      bits |= bit(kind->kind);
+      kinds.insert(kind->kind);
     }
-    return bits;
+    return {kinds.begin(), kinds.end()};
   }
   // One of some words; its place in the list.
   template <class Value>
@@ -133,12 +133,13 @@ std::string read_name(Entry& entry, std::set<std::string>& names) {
 
 // Whether the registry takes the settings, and the target can have these findings.
 void try_settings(Entry& entry, const std::string& target, const std::vector<std::string>& settings,
-                  uint32_t findings) {
+                  std::vector<FindingKind> findings) {
   if (!entry.well_so_far()) return;
   const Result<NamedCheck> named = registry().make(target, settings);
   if (!named) return entry.complain(named.error().message);
-  if (const uint32_t never = findings & ~named->check->possible(); never != 0)
-    entry.complain(fmt::format("{} never has the finding {} with these settings", target, codes_text(never)));
+  std::erase_if(findings, [&](FindingKind kind) { return named->check->kinds().bit_or_none(kind) != 0; });
+  if (!findings.empty())
+    entry.complain(fmt::format("{} never has the finding {} with these settings", target, codes_of(findings)));
 }
 
 Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
@@ -159,7 +160,7 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   e.only = entry.findings("only");
   e.finds = entry.findings("finds");
   e.at = entry.count_or("at", 0);
-  if (e.finds == 0) entry.complain("'finds' is missing or empty: which findings must there be?");
+  if (e.finds.empty()) entry.complain("'finds' is missing or empty: which findings must there be?");
   if (e.at == 0) entry.complain("'at' is missing: at which depth is it found?");
   e.depth = entry.count_or("depth", e.at);
   const std::string search = entry.text_or("search", "bfs"), dedup = entry.text_or("dedup", "exact");
@@ -172,7 +173,9 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   e.twin = entry.one_of<Twin>(
       "twin", {{"clean", Twin::kClean}, {"no-finding", Twin::kNoFinding}, {"other", Twin::kOther}});
   e.in_long_run = entry.flag("long");
-  try_settings(entry, e.target, wrong_settings(e), e.only | e.finds);
+  std::vector<FindingKind> named = e.only;
+  named.insert(named.end(), e.finds.begin(), e.finds.end());
+  try_settings(entry, e.target, wrong_settings(e), std::move(named));
   try_settings(entry, e.target, e.set, 0);
   return e;
 }
@@ -214,13 +217,6 @@ std::vector<std::string> wrong_settings(const Exhibit& exhibit) {
   std::vector<std::string> all = exhibit.wrong;
   all.insert(all.end(), exhibit.set.begin(), exhibit.set.end());
   return all;
-}
-
-std::string codes_text(uint32_t findings) {
-  std::vector<std::string_view> codes;
-  for (const FindingInfo& kind : catalogue())
-    if ((findings & bit(kind.kind)) != 0) codes.push_back(kind.code);
-  return fmt::format("{}", fmt::join(codes, " "));
 }
 
 Result<Museum> parse_museum(std::string_view text, const std::string& file) {

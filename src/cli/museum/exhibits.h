@@ -37,9 +37,9 @@ struct Exhibit {
   SearchOrder search = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
   uint32_t depth = 0;  // to which the search goes
-  uint32_t only = 0;   // findings to look for, as bits; 0 for all
-  uint32_t finds = 0;  // findings that must be there when the search ends, as bits
-  uint32_t at = 0;     // depth of the first of them
+  std::vector<FindingKind> only;   // findings to look for; empty: all
+  std::vector<FindingKind> finds;  // findings that must be there when the search ends, by the catalogue's order
+  uint32_t at = 0;                 // depth of the first of them
   Twin twin = Twin::kClean;
   bool in_long_run = false;  // too long for every day: shown with --long only
 };
@@ -66,8 +66,5 @@ Result<Museum> parse_museum(std::string_view text, const std::string& file);
 
 // The data file that was built in.
 std::string_view shipped_exhibits();
-
-// Names and codes, as "M2 M7".
-std::string codes_text(uint32_t findings);
 
 }  // namespace sisyfs::cli

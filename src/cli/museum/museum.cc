@@ -69,10 +69,10 @@ const char* fit_text(Fit fit) {
   return "";
 }
 
-Json search_json(const SearchResult& r) {
+Json search_json(const ShownSearch& shown) {
+  const SearchResult& r = shown.result;
   Json codes = Json::array();
-  for (const FindingInfo& kind : catalogue())
-    if ((r.findings & bit(kind.kind)) != 0) codes.push_back(kind.code);
+  for (const FindingKind kind : shown.found) codes.push_back(info(kind).code);
   return {{"found", codes},         {"depth", r.depth},
           {"states", r.states},     {"transitions", r.transitions},
           {"left_out", r.left_out}, {"seconds", r.seconds}};
@@ -116,15 +116,15 @@ bool Round::go(const Exhibit& exhibit) {
   const Result<Shown> shown = guide_.show(exhibit);
   if (!shown) return trouble_ = shown.error(), false;
   count(*shown);
-  const bool found = shown->search.findings != 0;
+  const bool found = !shown->search.found.empty();
   if (table_)
     fmt::print("{:<26}{:<26}{:<19}{:<15}{:>5}{:>9}{:>9}  {}\n", exhibit.name, exhibit.source, exhibit.takes,
-               found                       ? codes_text(shown->search.findings)
+               found                       ? codes_of(shown->search.found)
                : shown->fit == Fit::kWaits ? "-"
                                            : "nothing",
-               found ? std::to_string(shown->found_at) : "-",
-               shown->fit == Fit::kWaits ? "-" : seconds_text(shown->search.seconds),
-               shown->twin_ran ? seconds_text(shown->twin.seconds) : "-", remark(*shown));
+               found ? std::to_string(shown->search.found_at) : "-",
+               shown->fit == Fit::kWaits ? "-" : seconds_text(shown->search.result.seconds),
+               shown->twin_ran ? seconds_text(shown->twin.result.seconds) : "-", remark(*shown));
   std::fflush(stdout);
   if (!shown->token.empty())
     tokens_.push_back(fmt::format("{:<26}./sisyfs replay {}{}", exhibit.name, shown->token,
@@ -137,7 +137,7 @@ bool Round::go(const Exhibit& exhibit) {
   if (shown->fit != Fit::kWaits) {
     json["search"] = search_json(shown->search);
     if (found)
-      json.update({{"found_at", shown->found_at}, {"token", shown->token}, {"replayed", shown->replayed}});
+      json.update({{"found_at", shown->search.found_at}, {"token", shown->token}, {"replayed", shown->replayed}});
     if (shown->twin_ran) json["twin"] = search_json(shown->twin);
   }
   exhibits_.push_back(std::move(json));
@@ -148,11 +148,11 @@ bool Round::go(const RightModel& model) {
   const Result<Shown> shown = guide_.show(model, flags_.long_run);
   if (!shown) return trouble_ = shown.error(), false;
   count(*shown);
-  const SearchResult& r = shown->search;
+  const SearchResult& r = shown->search.result;
   if (table_)
     fmt::print("{:<26}{:<45}{:<15}{:>5}{:>9}{:>9}  {}\n", model.name,
                fmt::format("{} states, {} transitions", count_text(r.states), count_text(r.transitions)),
-               r.findings != 0 ? codes_text(r.findings) : "nothing",
+               r.findings != 0 ? codes_of(shown->search.found) : "nothing",
                r.exhausted ? "all" : std::to_string(r.depth), seconds_text(r.seconds), "", remark(*shown));
   std::fflush(stdout);
   Json json{{"name", model.name},
@@ -161,7 +161,7 @@ bool Round::go(const RightModel& model) {
             {"settings", model.set},
             {"fit", fit_text(shown->fit)}};
   if (!shown->why.empty()) json["why"] = shown->why;
-  json["search"] = search_json(r);
+  json["search"] = search_json(shown->search);
   json["exhausted"] = r.exhausted;
   models_.push_back(std::move(json));
   return true;

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "cli/museum/exhibits.h"
-#include "judge/registry.h"
+#include "finding/registry.h"
 
 namespace sisyfs::cli {
 
@@ -26,15 +26,21 @@ enum class Fit : uint8_t {
   kDiffers,
 };
 
+// What came of one search.
+struct ShownSearch {
+  SearchResult result;
+  std::vector<FindingKind> found;
+  uint32_t found_at = 0;  // depth of the shallowest finding; 0 for none
+};
+
 // What came of one exhibit or model.
 struct Shown {
   Fit fit = Fit::kAsExpected;
   std::string why;        // what differs, or for what it waits
-  SearchResult search;    // of the exhibit, or of the model
-  uint32_t found_at = 0;  // depth of the shallowest finding; 0 for none
+  ShownSearch search;     // of the exhibit, or of the model
   std::string token;      // replays it
   bool replayed = false;  // and did, in a fresh process
-  SearchResult twin;      // the same target without the mistake
+  ShownSearch twin;       // the same target without the mistake
   bool twin_ran = false;
 };
 
@@ -53,7 +59,7 @@ class MuseumGuide {
   Result<Shown> show(const RightModel& model, bool long_run);
 
  private:
-  Result<SearchResult> search(const NamedCheck& named, const SearchOptions& options) const;
+  Result<ShownSearch> search(const NamedCheck& named, const SearchOptions& options) const;
   // The search and its findings, told and replayed.
   Status find(const Exhibit& exhibit, Shown& shown) const;
   Status compare_twin(const Exhibit& exhibit, Shown& shown);
@@ -61,7 +67,7 @@ class MuseumGuide {
   SearchOptions options_;
   std::string progress_;
   Replayer replay_;
-  std::map<std::string, SearchResult> twins_;
+  std::map<std::string, ShownSearch> twins_;
 };
 
 // What the user says.

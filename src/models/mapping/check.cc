@@ -30,18 +30,20 @@ std::span<const MarkInfo> marks_of(Model model, const Config& config) {
   return config.tasks == 2 ? std::span<const MarkInfo>(kTwoTasksMarks) : kMarks;
 }
 
-uint32_t findings_of(const Config& config) {
-  return bit(FindingKind::kLostBlock) | bit(FindingKind::kDoublePointer) | bit(FindingKind::kContentError) |
-         (config.report_dead ? bit(FindingKind::kDeadBlock) : 0);
+// The numbers are the bits of the model (mapping.h).
+KindTable kinds_of(const Config& config) {
+  return {{FindingKind::kDeadBlock, FindingKind::kLostBlock, FindingKind::kDoublePointer,
+           FindingKind::kContentError},
+          kLostBlock | kDoublePointer | kContentError | (config.report_dead ? kDeadBlock : 0u)};
 }
 
 template <class Core>
 std::unique_ptr<Check> make(const Config& config, std::span<const MarkInfo> marks) {
   if (config.counter)
     return std::make_unique<SystemCheck<MappingSystem<Core, true>, MappingTeller<Core, true>>>(
-        MappingSystem<Core, true>(config), marks, findings_of(config));
+        MappingSystem<Core, true>(config), marks, kinds_of(config));
   return std::make_unique<SystemCheck<MappingSystem<Core, false>, MappingTeller<Core, false>>>(
-      MappingSystem<Core, false>(config), marks, findings_of(config));
+      MappingSystem<Core, false>(config), marks, kinds_of(config));
 }
 
 }  // namespace

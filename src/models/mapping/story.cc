@@ -133,12 +133,28 @@ unsigned block_of(const IndexCore&, const Config& c, const IndexCore::Medium& m,
 }
 
 template <class Core, bool kCounter>
-void MappingTeller<Core, kCounter>::settle_pending(Fate fate, std::vector<uint32_t>* numbers) {
+void MappingTeller<Core, kCounter>::settle_pending(WriteStatus status, std::vector<uint32_t>* numbers) {
   for (WriteRecord& write : story_.writes) {
-    if (write.fate != Fate::kPending) continue;
-    write.fate = fate;
+    if (write.status != WriteStatus::kPending) continue;
+    write.status = status;
     if (numbers != nullptr) numbers->push_back(write.number);
   }
+}
+
+template <class Core, bool kCounter>
+Step MappingTeller<Core, kCounter>::describe(const State& from, Choice choice) const {
+  static constexpr const char* kNames[] = {"create", "append", "delete", "verify"};
+  const Move move = Move::of(choice);
+  Step step;
+  if (move.kind == Move::kCrash) {
+    step.kind = Step::Kind::kPowerCut;
+    return step;
+  }
+  step.task = move.task;
+  step.kind = move.kind == Move::kStep ? Step::Kind::kAdvance : Step::Kind::kBegin;
+  step.op = move.kind == Move::kStep ? op_name(from.tasks[move.task])
+                                     : fmt::format("{} file{}", kNames[move.kind], move.file);
+  return step;
 }
 
 template <class Core, bool kCounter>
@@ -191,7 +207,7 @@ void MappingTeller<Core, kCounter>::advance(const State& from, const State& to, 
   if (action == kFinish) {
     step.kind = StoryStep::Kind::kFinish;
     step.text = config().cache ? "FLUSH: all that is cached is on the disk now; returns" : "returns";
-    settle_pending(Fate::kPersisted, nullptr);
+    settle_pending(WriteStatus::kPersisted, nullptr);
     return;
   }
   step.kind = StoryStep::Kind::kWrite;
@@ -202,7 +218,7 @@ void MappingTeller<Core, kCounter>::advance(const State& from, const State& to, 
   write.blocks = place.blocks;
   write.label = place.label;
   write.content = content_of(Core{}, config(), action, place, config().cache ? to.cache : to.disk);
-  write.fate = config().cache ? Fate::kPending : Fate::kPersisted;
+  write.status = config().cache ? WriteStatus::kPending : WriteStatus::kPersisted;
   step.text = fmt::format("writes {}: {}", write.label, write.content);
   step.writes.push_back(write.number);
   story_.writes.push_back(std::move(write));
@@ -225,7 +241,7 @@ void MappingTeller<Core, kCounter>::crash(const State& from, StoryStep& step) {
     if (!missing.empty()) cut += fmt::format(" (not written yet: {})", missing);
   }
   step.text = "the power goes" + cut;
-  settle_pending(Fate::kLost, &step.lost);
+  settle_pending(WriteStatus::kLost, &step.lost);
   State state = from;
   system_.crash(state, [&](Finding finding, unsigned f, unsigned k, unsigned b) {
     observe(from, from.disk, finding, f, k, b, step);

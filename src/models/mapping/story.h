@@ -38,6 +38,8 @@ class MappingTeller {
   using State = typename System::State;
 
   explicit MappingTeller(const System& system) : system_(system) {}
+  // A choice by names: the task, its op, or the power cut.
+  Step describe(const State& from, Choice choice) const;
   void step(const State& from, Choice choice, const State& to);
   Story take() { return std::move(story_); }
 
@@ -47,7 +49,7 @@ class MappingTeller {
   void crash(const State& from, StoryStep& step);
   void observe(const State& state, const typename Core::Medium& medium, uint32_t finding, unsigned f,
                unsigned k, unsigned b, StoryStep& step);
-  void settle_pending(Fate fate, std::vector<uint32_t>* numbers);
+  void settle_pending(WriteStatus status, std::vector<uint32_t>* numbers);
   const Config& config() const { return system_.config(); }
 
   const System& system_;

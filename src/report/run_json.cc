@@ -1,7 +1,9 @@
-#include "report/finding_json.h"
+#include "report/run_json.h"
 
 #include <fmt/format.h>
 
+#include "finding/finding_json.h"
+#include "finding/token.h"
 #include "report/search_names.h"
 
 namespace sisyfs {
@@ -9,15 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(Fate fate) {
-  switch (fate) {
-    case Fate::kPending:
+const char* name_of(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::kPending:
       return "pending";
-    case Fate::kPersisted:
+    case WriteStatus::kPersisted:
       return "persisted";
-    case Fate::kTorn:
+    case WriteStatus::kTorn:
       return "torn";
-    case Fate::kLost:
+    case WriteStatus::kLost:
       return "lost";
   }
   return "";
@@ -91,56 +93,46 @@ Json edges_json(const std::optional<EdgeCount>& edges) {
   return {{"reached", edges->reached}, {"known", edges->known == 0 ? Json() : Json(edges->known)}};
 }
 
-Json names_json(uint32_t kinds) {
+Json names_json(std::span<const FindingKind> kinds) {
   Json names = Json::array();
-  for (const FindingInfo& kind : catalogue())
-    if ((kinds & bit(kind.kind)) != 0) names.push_back(kind.name);
+  for (const FindingKind kind : kinds) names.push_back(info(kind).name);
   return names;
 }
 
 }  // namespace
 
-Json to_json(const Finding& finding) {
-  const FindingInfo& kind = info(finding.kind);
-  Json json{{"schema", kFindingSchema},
-            {"version", SISYFS_VERSION},
-            {"target", finding.setup.target},
-            {"settings", finding.setup.settings},
-            {"code", kind.code},
-            {"name", kind.name},
-            {"severity", kind.severity == Severity::kCritical ? "critical" : "repairable"},
-            {"says", kind.says},
-            {"depth", finding.trace.size()},
-            {"ops", finding.story.ops()},
-            {"crashes", finding.story.crashes()},
-            {"token", make_token({finding.kind, finding.setup, finding.trace})}};
-  json["choices"] = Json::array();
-  for (Choice c : finding.trace) json["choices"].push_back(static_cast<uint32_t>(c));
-  json["steps"] = Json::array();
-  for (const StoryStep& step : finding.story.steps) json["steps"].push_back(to_json(step));
+Json to_json(const ToldFinding& told) {
+  Json json = to_json(told.finding);
+  json["ops"] = told.story.ops();
+  json["crashes"] = told.story.crashes();
+  json["token"] = make_token(told.finding);
+  json["story"] = Json::array();
+  for (const StoryStep& step : told.story.steps) json["story"].push_back(to_json(step));
   json["writes"] = Json::array();
-  for (const WriteRecord& write : finding.story.writes) {
+  for (const WriteRecord& write : told.story.writes) {
     json["writes"].push_back({{"number", write.number},
+                              {"disk", write.disk},
                               {"address", write.address},
                               {"blocks", write.blocks},
                               {"label", write.label},
                               {"content", write.content},
-                              {"fate", name_of(write.fate)}});
+                              {"status", name_of(write.status)}});
     if (write.over != 0) json["writes"].back()["over"] = write.over;
   }
   return json;
 }
 
-Json to_json(const Setup& setup, const SearchOptions& options, const SearchResult& result,
-             std::span<const MarkInfo> marks, const std::vector<Finding>& findings) {
+Json to_json(const Setup& setup, const Check& check, const SearchOptions& options, const SearchResult& result,
+             const std::vector<ToldFinding>& findings) {
+  const KindTable& kinds = check.kinds();
   const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
   Json json{{"schema", kRunSchema},
             {"version", SISYFS_VERSION},
             {"target", setup.target},
             {"settings", setup.settings},
             {"verdict", name_of(result.verdict)},
-            {"only", (known_kinds() & ~options.watched) == 0 ? Json() : names_json(options.watched)},
-            {"met", names_json(result.met)},
+            {"only", (kinds.all() & ~options.watched) == 0 ? Json() : names_json(kinds.in(options.watched))},
+            {"met", names_json(kinds.in(result.met))},
             {"exhausted", result.exhausted},
             {"stopped_by", result.stopped == Stop::kNo ? Json() : Json(name_of(result.stopped))},
             {"search", name_of(options.order)},
@@ -163,48 +155,10 @@ Json to_json(const Setup& setup, const SearchOptions& options, const SearchResul
             {"seconds", result.seconds},
             {"checkpoint", options.checkpoint ? Json(options.checkpoint->path) : Json()}};
   json["marks"] = Json::object();
-  for (const MarkInfo& mark : marks) json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
+  for (const MarkInfo& mark : check.marks()) json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
   json["findings"] = Json::array();
-  for (const Finding& finding : findings) json["findings"].push_back(to_json(finding));
+  for (const ToldFinding& finding : findings) json["findings"].push_back(to_json(finding));
   return json;
-}
-
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Result<std::vector<Replay>> replays_in(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded())
-    return bad_input("the file is not JSON, or was cut off: give a file that check --json wrote");
-  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string())
-    return bad_input("the file has no \"schema\": give a file that check --json wrote");
-  const std::string schema = json["schema"];
-  if (schema != kFindingSchema && schema != kRunSchema)
-    return bad_input(fmt::format("the file has schema '{}', this program reads '{}' and '{}'", schema,
-                                 kFindingSchema, kRunSchema));
-  std::vector<Replay> replays;
-  const auto add = [&](const Json& finding) -> Status {
-    if (!finding.is_object() || !finding.contains("token") || !finding["token"].is_string())
-      return bad_input("a finding in the file has no \"token\"");
-    if (finding.contains("schema") && finding["schema"] != kFindingSchema)
-      return bad_input(fmt::format("a finding in the file has the schema {}, this program reads '{}'",
-                                   finding["schema"].dump(), kFindingSchema));
-    Result<Replay> replay = parse_token(finding["token"].get<std::string>());
-    if (!replay) return replay.error();
-    replays.push_back(*std::move(replay));
-    return {};
-  };
-  if (schema == kFindingSchema) {
-    if (Status s = add(json); !s) return s.error();
-    return replays;
-  }
-  if (!json.contains("findings") || !json["findings"].is_array())
-    return bad_input("the run in the file has no \"findings\"");
-  for (const Json& finding : json["findings"])
-    if (Status s = add(finding); !s) return s.error();
-  if (replays.empty()) return bad_input("the run in the file found nothing: there is nothing to replay");
-  return replays;
 }
 
 }  // namespace sisyfs
