@@ -88,7 +88,7 @@ enum Finding : uint32_t {
 };
 
 // Marks, as bits of Outcome::marks.
-enum Boundary : uint32_t {
+enum Mark : uint32_t {
   kDeadRepaired = 1u << 0,  // recovery found a dead block and freed it
   kCrashInOp = 1u << 1,     // the power went while an op was in flight
   kDiskFull = 1u << 2,      // no block is free after an op began
