@@ -30,7 +30,7 @@
 namespace sisyfs::flash {
 
 // Rare things that were done, as bits in the order of kMarkTexts.
-enum Boundary : uint32_t {
+enum Mark : uint32_t {
   kCleaned = 1u << 0,
   kCopied = 1u << 1,
   kKeptDeletion = 1u << 2,

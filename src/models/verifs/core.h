@@ -23,7 +23,7 @@
 namespace sisyfs::verifs {
 
 // Rare things that were done, as bits in the order of kMarkTexts. Those of the first version come first.
-enum Boundary : uint32_t {
+enum Mark : uint32_t {
   kNoInodeLeft = 1u << 0,
   kHole = 1u << 1,
   kRestored = 1u << 2,
@@ -83,7 +83,7 @@ class Core {
   Ino lookup(Ino directory, std::string_view name);
 
   uint32_t take_marks();
-  void mark(Boundary mark) { marks_ |= mark; }
+  void mark(Mark mark) { marks_ |= mark; }
 
  private:
   Inode& node(Ino ino) { return memory_.store.at(ino); }
