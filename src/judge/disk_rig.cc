@@ -173,7 +173,7 @@ bool DiskRig::run_again() {
 // What power cuts have left open is decided where the op reads it, unless something lies over it.
 void DiskRig::watch_open() {
   if (from_->disk.undecided.empty()) return;
-  reads_.restart(disk_.geometry().block_count);
+  reads_.restart(disk_.state().current.geometry().block_count);
   for (const Event* event : from_->disk.log.events(events_)) {
     for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
       reads_.written(event->first + BlockCount(i));
@@ -543,14 +543,14 @@ const Walk& DiskRig::walk_again() {
 // Nearly always everything is durable: the device writes through, or a flush came last.
 MediaState DiskRig::settle(const MediaState& state) {
   bool durable = setup_.device.cache == WriteCache::kWriteThrough;
-  if (!durable) {
+  if (!durable && state.current.geometry().disks == 1) {
     state.log.events(events_);
     const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
       return event->changes_blocks() || event->kind == EventKind::kFlush;
     });
     durable = last == events_.rend() || (*last)->kind == EventKind::kFlush;
   }
-  if (durable && state.undecided.empty()) return MediaState(state.current);
+  if (durable && state.undecided.empty()) return MediaState(state.current, state.log.next_serial());
   settling_.restart(state);
   while (settling_.next() != nullptr) {
   }
@@ -564,7 +564,7 @@ Digest DiskRig::print_of(const MediaState& disk) {
   // The same writes may be open behind a power cut or in doubt, and only of the latter a flush makes an end.
   const Digest open = digest_at(7, Digest{0, epoch_.frozen_pieces()});
   for (const Event* event : disk.log.events(events_)) {
-    if (event->changes_blocks()) epoch_.add(*event);
+    if (event->changes_blocks()) epoch_.add(*event, disk.log.base());
   }
   return disk.undecided.empty() ? epoch_.digest() : epoch_.digest() + open;
 }

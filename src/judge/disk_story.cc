@@ -62,7 +62,7 @@ std::string torn_text(const CrashState& cut, uint32_t write) {
   for (uint32_t p = 0; p < epoch.pieces().size(); ++p) {
     if (epoch.pieces()[p].write != write) continue;
     for (const Epoch::Slot& slot : epoch.slots_of(epoch.pieces()[p])) {
-      const uint64_t address = epoch.places()[slot.place].address.value;
+      const uint64_t address = epoch.blocks()[slot.block_index].address.value;
       last = std::max(last, address);
       if (cut.piece_kept(p)) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", address);
     }
@@ -273,12 +273,12 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   const bool raw_flash = rig_->target().traits().erase_blocks != 0;
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
-    const WriteFate fate = cut.fate(first + static_cast<uint32_t>(w));
-    write(numbers[w]).fate = fate == WriteFate::kLost   ? Fate::kLost
-                             : fate == WriteFate::kTorn ? Fate::kTorn
-                                                        : Fate::kPersisted;
-    if (fate == WriteFate::kLost) step.lost.push_back(numbers[w]);
-    if (fate == WriteFate::kTorn)
+    const Survival survival = cut.survival(first + static_cast<uint32_t>(w));
+    write(numbers[w]).fate = survival == Survival::kLost   ? Fate::kLost
+                             : survival == Survival::kTorn ? Fate::kTorn
+                                                           : Fate::kPersisted;
+    if (survival == Survival::kLost) step.lost.push_back(numbers[w]);
+    if (survival == Survival::kTorn)
       step.text += fmt::format("; write {} was {}", numbers[w],
                                raw_flash ? "cut off" : torn_text(cut, first + static_cast<uint32_t>(w)));
   }

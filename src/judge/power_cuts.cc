@@ -22,6 +22,7 @@ PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& 
 
 void PowerCuts::begin(Level& level, const CrashPoint& point) {
   level.event = point.event;
+  level.next_serial = point.next_serial;
   level.looking = true;
   level.judged = 0;
   if (setup_.lazy) return level.lazy.restart(point.epoch);
@@ -64,7 +65,9 @@ void PowerCuts::descend() {
   from.recovered = *recovered_;
   MediaState cut = start();
   if (mutant(Mutant::kCloseNested)) cut.undecided = Log();
+  const uint64_t next_serial = cut.log.next_serial();
   cut.log = from.recovered.log;
+  cut.log.rebase(next_serial);
   Level& to = *levels_[++level_];
   to.looking = false;
   to.event = kNoEvent;
@@ -122,9 +125,9 @@ void PowerCuts::leave_rest() {
 
 MediaState PowerCuts::start() {
   Level& level = *levels_[level_];
-  if (!setup_.lazy) return MediaState(level.state->image());
+  if (!setup_.lazy) return MediaState(level.state->image(), level.next_serial);
   level.lazy.epoch().narrow(level.lazy.known_after(recovered_->reads), rest_);
-  return {rest_.durable(), rest_.durable(), {}, rest_.undecided_log()};
+  return {rest_.durable(), rest_.durable(), Log(level.next_serial), rest_.undecided_log()};
 }
 
 Digest PowerCuts::start_digest() {

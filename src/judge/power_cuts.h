@@ -88,9 +88,10 @@ class PowerCuts {
     CrashPoints points;
     CrashStates eager;
     LazyStates lazy;
-    CrashState shown;  // of a lazy one, for reports
-    size_t event = 0;  // where the power went
-    size_t skip = 0;   // up to here no event changed what was read
+    CrashState shown;          // of a lazy one, for reports
+    size_t event = 0;          // where the power went
+    uint64_t next_serial = 0;  // of the first event after the cut
+    size_t skip = 0;           // up to here no event changed what was read
     bool looking = false;
     StateCount judged;   // of this look, so far
     Recovery recovered;  // where there is a level below

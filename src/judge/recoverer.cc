@@ -219,7 +219,7 @@ uint32_t Recoverer::try_use(const Tree& tree, std::string* why) {
 
 // What a walk has read a library may remember, and not read again in the trial. So the trial depends on that.
 Walk Recoverer::watched_walk() {
-  trial_reads_.restart(disk_.geometry().block_count);
+  trial_reads_.restart(disk_.state().current.geometry().block_count);
   disk_.watch(&trial_reads_);
   Walk walk = target_.walk();
   disk_.watch(&reads_);
