@@ -7,11 +7,10 @@
 //   mine.edit().links += 1;       // mine has its own node now, theirs is as it was
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/ref.h"
 
 namespace sisyfs {
 
@@ -20,38 +19,28 @@ class Shared {
  public:
   // Holds nothing; only assignment, conversion to bool and destruction are allowed.
   Shared() = default;
-  explicit Shared(T value) : cell_(new Cell(std::move(value))) {}
-  Shared(const Shared& o) : cell_(o.cell_) {
-    if (cell_) cell_->holders.fetch_add(1, std::memory_order_relaxed);
-  }
-  Shared(Shared&& o) noexcept : cell_(std::exchange(o.cell_, nullptr)) {}
-  Shared& operator=(Shared o) noexcept {
-    std::swap(cell_, o.cell_);
-    return *this;
-  }
-  ~Shared() {
-    if (cell_ && cell_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete cell_;
-  }
+  explicit Shared(T value) : cell_(Ref<Cell>::adopt(new Cell(std::move(value)))) {}
 
-  explicit operator bool() const { return cell_ != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(cell_); }
   const T& operator*() const { return cell_->value; }
   const T* operator->() const { return &cell_->value; }
   // True if both hold the same copy, so that they need not be compared.
-  bool same(const Shared& o) const { return cell_ == o.cell_; }
+  bool same(const Shared& o) const { return cell_.get() == o.cell_.get(); }
 
   T& edit() {
     SISYFS_ASSERT(cell_, "only a value that is held can be edited");
-    if (cell_->holders.load(std::memory_order_acquire) != 1) *this = Shared(T(cell_->value));
-    return cell_->value;
+    if (!cell_->refs.only()) *this = Shared(T(cell_->value));
+    return const_cast<Cell*>(cell_.get())->value;  // no other holder sees it
   }
 
  private:
   struct Cell {
     explicit Cell(T v) : value(std::move(v)) {}
-    std::atomic<uint32_t> holders{1};
+    static void destroy(const Cell* cell) { delete cell; }
+    RefCount refs;
     T value;
   };
-  Cell* cell_ = nullptr;
+  Ref<Cell> cell_;
 };
 
 }  // namespace sisyfs

@@ -20,7 +20,7 @@ void CrashPoints::restart(MediaState state, size_t judged) {
   at_ = 0;
   then_ = Then::kNothing;
   news_ = false;
-  promise_told_ = false;
+  before_promise_ = false;
   promises_ = 0;
   epoch_.restart(state_.durable, state_.undecided);
 }
@@ -33,19 +33,22 @@ const CrashPoint* CrashPoints::next() {
       if (step(*events_[at_])) return &*point_;
     } else if (!news_) {
       return nullptr;
-    } else if (stop_at(CrashPointReason::kLogEnd, writes_through() ? Then::kSettle : Then::kNothing)) {
+    } else if (stop_at(CrashPointReason::kLogEnd, writes_through() ? Then::kSettleAll : Then::kNothing)) {
       return &*point_;
     }
   }
 }
 
-// Does what waited for the caller to look.
+// Applies the effect of the event at the last crash point.
 void CrashPoints::carry_out() {
   switch (std::exchange(then_, Then::kNothing)) {
     case Then::kNothing:
       break;
-    case Then::kSettle:
+    case Then::kSettleAll:
       epoch_.settle();
+      break;
+    case Then::kSettleDisk:
+      epoch_.settle(disk_);
       break;
     case Then::kSettleLastWrite:
       epoch_.settle_last_write();
@@ -53,22 +56,27 @@ void CrashPoints::carry_out() {
   }
 }
 
-// Notes what is to happen to the epoch, and whether the caller is to look before that. An event that
-// needs two looks leaves at_ where it is after the first.
+// Notes the effect on the epoch. Returns whether there is a crash point before it. An event with two crash
+// points leaves at_ unchanged after the first.
 bool CrashPoints::stop_at(CrashPointReason reason, Then then) {
   then_ = then;
   if (!std::exchange(news_, false)) return false;
-  point_.emplace(CrashPoint{reason, epoch_, at_, at_ < events_.size() ? events_[at_]->op : kNoOp, promises_});
+  uint64_t next_serial = state_.log.next_serial();
+  if (at_ < events_.size()) {
+    next_serial = state_.log.serial_of(*events_[at_]);
+    if (reason == CrashPointReason::kBeforeFua) ++next_serial;  // this write was issued
+  }
+  point_.emplace(CrashPoint{reason, epoch_, at_, next_serial, promises_});
   return true;
 }
 
 bool CrashPoints::step(const Event& event) {
   switch (event.kind) {
     case EventKind::kBoundary:
-      return step_mark(event);
+      return step_boundary(event);
     case EventKind::kWrite:
     case EventKind::kDiscard: {
-      epoch_.add(event);
+      epoch_.add(event, state_.log.base());
       news_ = at_ >= judged_;
       const bool hardens = event.flags.fua && !writes_through();
       const bool stop = hardens && stop_at(CrashPointReason::kBeforeFua, Then::kSettleLastWrite);
@@ -76,9 +84,10 @@ bool CrashPoints::step(const Event& event) {
       return stop;
     }
     case EventKind::kFlush: {
-      // Under write-through a flush settles nothing that was not settled by itself.
+      // Under write-through there is nothing left for a flush to settle.
       if (mutant(Mutant::kSkipBeforeFlush)) news_ = false;
-      const bool stop = !writes_through() && stop_at(CrashPointReason::kBeforeFlush, Then::kSettle);
+      disk_ = event.disk;
+      const bool stop = !writes_through() && stop_at(CrashPointReason::kBeforeFlush, Then::kSettleDisk);
       at_++;
       return stop;
     }
@@ -89,24 +98,24 @@ bool CrashPoints::step(const Event& event) {
   return false;
 }
 
-bool CrashPoints::step_mark(const Event& event) {
-  const Then settle_through = writes_through() ? Then::kSettle : Then::kNothing;
+bool CrashPoints::step_boundary(const Event& event) {
+  const Then settle_through = writes_through() ? Then::kSettleAll : Then::kNothing;
   switch (event.boundary.kind) {
     case BoundaryKind::kOpBegin:
     case BoundaryKind::kPowerCut:
       at_++;
       return false;
     case BoundaryKind::kOpEnd: {
-      const Then then = mutant(Mutant::kOpEndSettles) ? Then::kSettle : settle_through;
+      const Then then = mutant(Mutant::kOpEndSettles) ? Then::kSettleAll : settle_through;
       const bool stop = stop_at(CrashPointReason::kOpEnd, then);
       at_++;
       return stop;
     }
     case BoundaryKind::kPromise: {
-      if (writes_through() && !std::exchange(promise_told_, true)) {
-        return stop_at(CrashPointReason::kBeforePromise, Then::kSettle);
+      if (writes_through() && !std::exchange(before_promise_, true)) {
+        return stop_at(CrashPointReason::kBeforePromise, Then::kSettleAll);
       }
-      promise_told_ = false;
+      before_promise_ = false;
       promises_++;
       news_ = at_ >= judged_ && !mutant(Mutant::kSkipAfterPromise);
       const bool stop = stop_at(CrashPointReason::kAfterPromise, Then::kNothing);
@@ -118,8 +127,10 @@ bool CrashPoints::step_mark(const Event& event) {
 }
 
 MediaState CrashPoints::settled() const {
-  SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the walk has come to its end");
-  return {epoch_.durable(), state_.current, epoch_.pending_log(), epoch_.undecided_log()};
+  SISYFS_ASSERT(at_ == events_.size() && then_ == Then::kNothing, "the end of the log was reached");
+  Log pending = epoch_.pending_log();
+  pending.set_next_serial(state_.log.next_serial());
+  return {epoch_.durable(), state_.current, std::move(pending), epoch_.undecided_log()};
 }
 
 }  // namespace sisyfs

@@ -13,60 +13,60 @@ void CrashState::restart(const Epoch& epoch) {
   epoch_ = &epoch;
   next_.assign(epoch.chains().size(), Epoch::kNone);
   piece_kept_.assign(epoch.pieces().size(), 1);
-  built_.assign(epoch.places().size(), Epoch::kNone);
+  built_.assign(epoch.blocks().size(), Epoch::kNone);
   kept_.clear();
   top_.clear();
   lost_ = 0;
   digest_ = epoch.durable().digest();
   image_ = epoch.durable();
   for (const Epoch::Chain& chain : epoch.chains()) kept_.push_back(chain.length);
-  for (const Epoch::Place& place : epoch.places()) {
-    top_.push_back(place.top);
-    digest_ += epoch.slots()[place.top].contribution - place.durable_contribution;
+  for (const Epoch::BlockVersions& block : epoch.blocks()) {
+    top_.push_back(block.top);
+    digest_ += epoch.slots()[block.top].contribution - block.durable_contribution;
   }
 }
 
-void CrashState::set_top(uint32_t place, uint32_t slot) {
-  const Epoch::Place& at = epoch_->places()[place];
+void CrashState::set_top(uint32_t b, uint32_t slot) {
+  const Epoch::BlockVersions& at = epoch_->blocks()[b];
   const auto contributed = [&](uint32_t s) {
     return s == Epoch::kNone ? at.durable_contribution : epoch_->slots()[s].contribution;
   };
-  if (!mutant(Mutant::kStaleCrashDigest)) digest_ += contributed(slot) - contributed(top_[place]);
-  top_[place] = slot;
+  if (!mutant(Mutant::kStaleCrashDigest)) digest_ += contributed(slot) - contributed(top_[b]);
+  top_[b] = slot;
 }
 
 void CrashState::keep(uint32_t chain, uint32_t pieces) {
   const Epoch::Chain& on = epoch_->chains()[chain];
-  SISYFS_ASSERT(pieces <= on.length, "a chain has so many pieces");
-  // Pieces are let go from the end of the prefix …
+  SISYFS_ASSERT(pieces <= on.length, "the chain has that many pieces");
+  // Pieces are dropped from the end of the prefix …
   for (; kept_[chain] > pieces; kept_[chain]--, lost_++) {
     const uint32_t p = next_[chain] == Epoch::kNone ? on.last : epoch_->pieces()[next_[chain]].previous;
     piece_kept_[p] = 0;
     next_[chain] = p;
     const Epoch::Piece& piece = epoch_->pieces()[p];
     for (uint32_t s = piece.first_slot; s < piece.first_slot + piece.slot_count; s++) {
-      const uint32_t place = epoch_->slots()[s].place;
-      if (top_[place] != s) continue;  // it lay below a kept one
+      const uint32_t b = epoch_->slots()[s].block_index;
+      if (top_[b] != s) continue;  // a kept one lies over it
       uint32_t below = epoch_->slots()[s].below;
       while (below != Epoch::kNone && !piece_kept_[epoch_->slots()[below].piece])
         below = epoch_->slots()[below].below;
-      set_top(place, below);
+      set_top(b, below);
     }
   }
-  // … and taken back behind it.
+  // … or added at its end.
   for (; kept_[chain] < pieces; kept_[chain]++, lost_--) {
     const uint32_t p = next_[chain];
     const Epoch::Piece& piece = epoch_->pieces()[p];
     piece_kept_[p] = 1;
     next_[chain] = piece.next;
     for (uint32_t s = piece.first_slot; s < piece.first_slot + piece.slot_count; s++) {
-      const uint32_t place = epoch_->slots()[s].place;
-      if (top_[place] == Epoch::kNone || top_[place] < s) set_top(place, s);  // slots are numbered as issued
+      const uint32_t b = epoch_->slots()[s].block_index;
+      if (top_[b] == Epoch::kNone || top_[b] < s) set_top(b, s);  // slots are numbered as issued
     }
   }
 }
 
-WriteFate CrashState::fate(uint32_t write) const {
+Survival CrashState::survival(uint32_t write) const {
   // Pieces are ordered by their write.
   const auto pieces = epoch_->pieces();
   auto piece =
@@ -75,14 +75,14 @@ WriteFate CrashState::fate(uint32_t write) const {
   for (; piece != pieces.end() && piece->write == write; ++piece) {
     (piece_kept_[piece - pieces.begin()] ? kept : lost) = true;
   }
-  return !lost ? WriteFate::kKept : kept ? WriteFate::kTorn : WriteFate::kLost;
+  return !lost ? Survival::kKept : kept ? Survival::kTorn : Survival::kLost;
 }
 
 const Image& CrashState::image() {
-  for (uint32_t place = 0; place < top_.size(); place++) {
-    if (built_[place] == top_[place]) continue;
-    const BlockAddress address = epoch_->places()[place].address;
-    const uint32_t slot = built_[place] = top_[place];
+  for (uint32_t b = 0; b < top_.size(); b++) {
+    if (built_[b] == top_[b]) continue;
+    const BlockAddress address = epoch_->blocks()[b].address;
+    const uint32_t slot = built_[b] = top_[b];
     image_.set(address, slot == Epoch::kNone ? BlockRef::share(epoch_->durable().block(address))
                                              : epoch_->slots()[slot].block);
   }

@@ -24,7 +24,7 @@ void CrashStates::restart(const Epoch& epoch, const EnumerationBound& bound) {
   all_ = total_ <= StateCount(bound.max_states);
   if (all_) return;
   const StateCount edges = count_edges();
-  // Where samples would be all that there is between the edges, nothing is drawn.
+  // If the samples would be all states between the edges, all states are enumerated instead.
   all_ = bound.samples != 0 && !total_.saturated() && total_ <= edges + StateCount(bound.samples);
   if (all_) return;
   samples_ = bound.samples;
@@ -46,7 +46,7 @@ StateCount CrashStates::count_edges() const {
   StateCount edges = 0;
   for (uint64_t d = 0; d <= edge_; d++) {
     edges += ways[d];                           // d lost
-    if (pieces_ - d > edge_) edges += ways[d];  // d kept, and too many lost to have come before
+    if (pieces_ - d > edge_) edges += ways[d];  // d kept, unless few enough are lost to be counted already
   }
   return edges;
 }
@@ -95,7 +95,7 @@ bool CrashStates::turn_odometer() {
   return false;
 }
 
-// Gives `amount` to the chains from `from` on, to the last ones first: the first vector of its kind.
+// Deals `amount` to the chains from `from` on, to the last ones first: the first vector with this sum.
 void CrashStates::deal(size_t from, uint64_t amount) {
   for (size_t c = digits_.size(); c-- > from;) {
     const uint32_t share =
@@ -105,8 +105,8 @@ void CrashStates::deal(size_t from, uint64_t amount) {
   }
 }
 
-// The next vector of the same sum: raises the rightmost digit that can be raised at the cost of digits
-// right of it, and deals what is left of those anew.
+// The next vector with the same sum: raises the rightmost digit that can take one from the digits right of
+// it, and deals the rest of those anew.
 bool CrashStates::deal_again() {
   uint64_t right = 0;
   for (size_t c = digits_.size(); c-- > 0;) {
@@ -139,8 +139,8 @@ bool CrashStates::begin_sampling() {
   return draw();
 }
 
-// There are more states between the edges than samples are wanted, so one is found in the end: where drawing
-// comes upon known ones again and again, by going on from there.
+// There are more states between the edges than samples are wanted, so a new one is always found. After kTries
+// draws of known ones, the odometer goes on from the last one drawn.
 bool CrashStates::draw() {
   constexpr int kTries = 100;
   if (sampled_++ == samples_) return false;

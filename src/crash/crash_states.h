@@ -1,27 +1,28 @@
 // CrashStates: the crash states of an epoch, one after the other, built eagerly.
 //
-// This is the reference enumerator: it leaves nothing to the recovery's reads. It yields all crash states
-// if there are at most max_states of them; otherwise those at the edges, in which at most `edge` pieces
-// were lost, or at most `edge` were kept, and then `samples` of the others. "Everything survived" comes
-// first. Which states come, and in which order, depends on the epoch and the bound alone.
+// This is the reference enumerator: it does not depend on what recovery reads. It yields all crash states
+// if there are at most max_states of them. Otherwise it yields those at the edges, in which at most `edge`
+// pieces were lost or at most `edge` were kept, and then `samples` of the others. The state in which
+// everything survived comes first. The states and their order depend only on the epoch and the bound.
 //
 //   CrashStates states(epoch, {.max_states = 4096, .edge = 2, .samples = 7});
 //   while (CrashState* state = states.next()) judge(*state);
 //   report(states.total(), states.cut_off());
 //
 // Why the edges: a file system that breaks usually does so because one write is missing, or because one
-// came too early. Why the samples: they may find in a long run what the edges never show (FiSC takes 7), but
-// prove nothing. Bugs that need more are found by the lazy enumerator, which has no such bound.
+// came too early. Why the samples: in a long run they may find bugs that the edges never show (FiSC takes 7),
+// but they prove nothing. The lazy enumerator (lazy_states.h) has no such bound.
 //
-// A sample loses each piece with one chance, which is drawn first: so the number of lost pieces is spread
-// evenly. All that is drawn is a hash of the seed, of the epoch's digest and of what the piece holds. Epochs
-// that are one, though their writes were issued in another order, thus have the same samples.
+// A sample loses each piece with the same probability, which is drawn first, so the number of lost pieces is
+// spread evenly. All random numbers are hashes of the seed, the digest of the epoch and the content of the
+// piece. So epochs with equal digests have the same samples, even if their writes were issued in another
+// order.
 //
-// A state is a vector of digits, one per chain. All states: the digits count the lost pieces and run
-// like an odometer, the chain begun last turning fastest. Edges: for d = 0, 1 … edge all vectors of d
-// lost pieces, then for d = 0, 1 … all of d kept pieces that were not among them; in each round vectors
-// follow in lexicographic order, and a step re-deals only the digits right of the one that it raises. Samples
-// are between the edges, and none comes twice.
+// A state is a vector of digits, one per chain. To yield all states, the digits count the lost pieces and run
+// like an odometer, in which the chain begun last turns fastest. To yield the edges: for d = 0, 1 … edge all
+// vectors with d lost pieces, then for d = 0, 1 … all vectors with d kept pieces that were not among them. In
+// each round vectors follow in lexicographic order, and a step changes only the digits from the one that it
+// raises to the right. Samples lie between the edges, and none comes twice.
 // Nothing is allocated between two states.
 #pragma once
 
@@ -37,10 +38,10 @@
 namespace sisyfs {
 
 struct EnumerationBound {
-  uint64_t max_states = 4096;  // up to so many crash states all are yielded
-  uint32_t edge = 2;           // beyond: those with at most so many pieces lost, or kept
-  uint32_t samples = 7;        // and so many of the others; 0: none
-  uint64_t seed = 0;           // which ones
+  uint64_t max_states = 4096;  // all crash states are yielded if there are at most this many
+  uint32_t edge = 2;           // otherwise those with at most this many pieces lost, or kept
+  uint32_t samples = 7;        // and this many of the others; 0: none
+  uint64_t seed = 0;           // of the samples
 };
 
 class CrashStates {
@@ -53,7 +54,7 @@ class CrashStates {
 
   // The next state, or null after the last. Its kept() must not be changed by the caller.
   CrashState* next();
-  // Whether the state at hand was drawn.
+  // Whether the current state is a sample.
   bool is_sample() const { return round_ == Round::kSampling; }
 
   // Known before the first call of next(), without building anything:
@@ -89,7 +90,7 @@ class CrashStates {
 
   uint64_t seed_ = 0;
   uint64_t samples_ = 0, sampled_ = 0;
-  uint64_t draws_ = 0;              // also those that came to nothing
+  uint64_t draws_ = 0;              // including those that were rejected
   Digest epoch_digest_;             // with the seed
   std::vector<Digest> piece_keys_;  // by piece
   DigestSet drawn_;

@@ -107,12 +107,23 @@ Status DeviceModel::check(const Geometry& geometry) const {
     return bad_input("The device is raw flash, but the disk has no erase units: this target wants a disk.");
   if (geometry.is_flash() && cache != WriteCache::kWriteThrough)
     return bad_input("The target wants raw flash, which has no cache: use a device that writes through.");
-  if (geometry.is_flash() && geometry.block_count.value % geometry.erase_blocks != 0)
-    return bad_input(fmt::format("Erase units of {} blocks do not divide a flash of {}.",
-                                 geometry.erase_blocks, geometry.block_count.value));
+  const uint64_t blocks = geometry.blocks_per_disk();
+  if (geometry.disks == 0 || blocks * geometry.disks != geometry.block_count.value)
+    return bad_input(fmt::format("{} blocks cannot be divided among {} disks of equal size.",
+                                 geometry.block_count.value, geometry.disks));
+  if (geometry.is_flash() && blocks % geometry.erase_blocks != 0)
+    return bad_input(
+        fmt::format("Erase units of {} blocks do not divide a flash of {}.", geometry.erase_blocks, blocks));
   if (scattered && (flash || !keeps_order() || writes_are_tied()))
     return bad_input("Units come in any order within a write only where order is kept and writes tear.");
-  if (writes_are_tied() || unit_bytes % geometry.block_size == 0) return {};
+  if (writes_are_tied()) return {};
+  if (unit_bytes % geometry.block_size == 0) {
+    // A unit must not lie on two disks. One disk may end with a part of a unit.
+    if (geometry.disks == 1 || blocks % blocks_per_unit(geometry) == 0) return {};
+    return bad_input(fmt::format(
+        "The device tears writes at {} bytes, which do not divide disks of {} blocks of {} bytes.",
+        unit_bytes, blocks, geometry.block_size));
+  }
   return bad_input(
       fmt::format("The device tears writes at {} bytes, but the blocks of the disk have {}: use a disk whose "
                   "block size divides the unit.",

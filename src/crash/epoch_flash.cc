@@ -1,12 +1,13 @@
-// What a program or an erase of raw flash puts in doubt, besides that it was done or not.
+// What a program or an erase of raw flash puts in doubt, besides whether it was done.
 //
-// Raw flash keeps order, so all pieces are on one chain, and a cut keeps a prefix of it. What an interrupted
-// program or erase may leave is therefore strung on the chain before the piece that completes it, as contents
-// that the page goes through: a prefix that ends there is the interruption. No enumerator knows of it.
+// Raw flash writes through, so all pieces are on one chain, and a cut keeps a prefix of it. What an
+// interrupted program or erase may leave is put on the chain before the piece that completes it, as contents
+// that the page goes through. A prefix that ends there is the interruption. The enumerators need no special
+// case for it.
 //
-// An erase of n pages goes through all 3^n combinations of old, unreadable and erased: in the order of the
-// reflected Gray code to the base 3, which begins with all old, ends with all erased, and changes one page
-// from each to the next. So each piece holds one page, or one run of them where the unit is large.
+// An erase of n pages goes through all 3^n combinations of old, unreadable and erased, in the order of the
+// reflected Gray code to the base 3. This order begins with all old, ends with all erased, and changes one
+// page per step. So each piece holds one page, or one run of pages where the unit is large.
 #include <algorithm>
 #include <array>
 
@@ -36,13 +37,19 @@ void Epoch::add_flash(const Event& event) {
   }
 }
 
-// What is open behind a power cut was strung before: an event is a piece, and one that is tied to it a
-// further run of that.
-void Epoch::add_piece(const Event& event) {
-  if (!event.tied_to_previous) {
-    writes_.push_back({event.first, event.count, event.flags, event.op, event.kind == EventKind::kDiscard});
-    begin_piece(event.first);
+// An undecided log has the pieces themselves: an event is a piece, and a tied one is a further run of it. The
+// pieces of one write share its serial number.
+void Epoch::add_logged_piece(const Event& event, uint64_t base) {
+  const bool same_write = pieces_.size() > frozen_pieces_ && writes_.back().serial == base + event.number;
+  if (!same_write) {
+    add_write_record(event, base);
+  } else {
+    Write& write = writes_.back();
+    const BlockAddress end = std::max(write.first + write.count, event.first + event.count);
+    write.first = std::min(write.first, event.first);
+    write.count = end - write.first;
   }
+  if (!event.tied_to_previous) begin_piece(event.first);
   for (uint64_t i = 0; i < event.count.value; i++)
     add_slot(event.first + BlockCount(i), BlockRef::share(event.block(i)));
 }
@@ -58,21 +65,21 @@ BlockRef Epoch::half_programmed(const Block* whole) {
   return make_block(page_);
 }
 
-bool Epoch::is_open(uint32_t place) const {
-  const Slot& top = slots_[places_[place].top];
+bool Epoch::is_undecided(uint32_t block_index) const {
+  const Slot& top = slots_[blocks_[block_index].top];
   if (top.piece >= frozen_pieces_) return false;
   for (uint32_t s = top.below; s != kNone; s = slots_[s].below)
     if (!same_content(top.block.get(), slots_[s].block.get())) return true;
-  return !same_content(top.block.get(), durable_.block(places_[place].address));
+  return !same_content(top.block.get(), durable_.block(blocks_[block_index].address));
 }
 
 void Epoch::note_before(BlockAddress first, uint64_t count) {
   before_.clear();
   for (uint64_t i = 0; i < count; i++) {
-    const uint32_t place = find_place(first + BlockCount(i));
-    SISYFS_ASSERT(place == kNone || !is_open(place), "what an interruption leaves as it was is known");
-    before_.push_back(place == kNone ? BlockRef::share(durable_.block(first + BlockCount(i)))
-                                     : slots_[places_[place].top].block);
+    const uint32_t b = find_block(first + BlockCount(i));
+    SISYFS_ASSERT(b == kNone || !is_undecided(b), "the content that an interruption leaves is decided");
+    before_.push_back(b == kNone ? BlockRef::share(durable_.block(first + BlockCount(i)))
+                                 : slots_[blocks_[b].top].block);
   }
 }
 

@@ -1,10 +1,10 @@
 // What a write puts in doubt whose units reach the medium in any order, on a device that otherwise keeps
 // order.
 //
-// Of the writes since the last flush the first so many are there, and of the next one any of its units. As
-// with raw flash (epoch_flash.cc) all pieces are on one chain, and what an interrupted write may leave is
-// strung before the piece that completes it: a piece for each subset of the units, in the order of binary
-// numbers. Each piece holds all blocks of the write, as they are then, so the last one is the write itself.
+// A cut keeps the first writes to a disk since its last flush, and any units of the next one. As with raw
+// flash (epoch_flash.cc), what an interrupted write may leave is put on the chain before the piece that
+// completes it: a piece for each subset of the units, in the order of binary numbers. Each piece holds all
+// blocks of the write, with the old content where a unit is missing. So the last piece is the write itself.
 #include <algorithm>
 
 #include "base/assert.h"

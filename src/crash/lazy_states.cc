@@ -20,7 +20,8 @@ bool LazyStates::next() {
   const bool strayed = strayed_;
   rewind();
   if (runs_++ == 0) return true;
-  SISYFS_ASSERT(!strayed, "who has read the same so far reads the same next, and finds the same decided");
+  SISYFS_ASSERT(!strayed,
+                "a reader that has read the same so far reads the same next, and finds the same choices");
   SISYFS_ASSERT(passed == choices_.size(), "no two runs are indistinguishable: what is decided was read");
   stood_for_ += stands_for();
   while (!choices_.empty()) {
@@ -38,66 +39,68 @@ bool LazyStates::next() {
   return false;
 }
 
-LazyStates::Fate LazyStates::fate(const Epoch::Slot& slot) const {
+LazyStates::PieceState LazyStates::state_of(const Epoch::Slot& slot) const {
   const Epoch::Piece& piece = epoch_->pieces()[slot.piece];
   const Epoch::KeptRange& known = known_[piece.chain];
-  return piece.rank < known.least ? Fate::kKept : piece.rank >= known.most ? Fate::kLost : Fate::kOpen;
+  return piece.rank < known.least   ? PieceState::kKept
+         : piece.rank >= known.most ? PieceState::kLost
+                                    : PieceState::kUndecided;
 }
 
-const Block* LazyStates::content(uint32_t place, uint32_t slot) const {
+const Block* LazyStates::content(uint32_t block_index, uint32_t slot) const {
   return slot != Epoch::kNone ? epoch_->slots()[slot].block.get()
-                              : epoch_->durable().block(epoch_->places()[place].address);
+                              : epoch_->durable().block(epoch_->blocks()[block_index].address);
 }
 
 bool LazyStates::is_moot(uint32_t slot) const {
   const Epoch::Slot& top = epoch_->slots()[slot];
   for (uint32_t s = top.below;; s = epoch_->slots()[s].below) {
-    if (s == Epoch::kNone) return same_content(top.block.get(), content(top.place, s));
-    const Fate below = fate(epoch_->slots()[s]);
-    if (below == Fate::kLost) continue;
+    if (s == Epoch::kNone) return same_content(top.block.get(), content(top.block_index, s));
+    const PieceState below = state_of(epoch_->slots()[s]);
+    if (below == PieceState::kLost) continue;
     if (!same_content(top.block.get(), epoch_->slots()[s].block.get())) return false;
-    if (below == Fate::kKept || mutant(Mutant::kMootByNext)) return true;
+    if (below == PieceState::kKept || mutant(Mutant::kMootByNext)) return true;
   }
 }
 
-// Whoever looks for a known answer may stray, as it asks for what others have read. That is forgotten then; a
-// run that strays is not as the one before it was.
-void LazyStates::pass_choices(uint32_t place) {
+// A look-up of a known recovery asks for blocks that other recoveries have read, so it may stray from the
+// choices of this run. Then forget() must follow. A run that strays is not deterministic.
+void LazyStates::pass_choices(uint32_t block_index) {
   for (; passed_ < choices_.size() && choices_[passed_].read == reads_; ++passed_)
-    strayed_ = strayed_ || choices_[passed_].place != place;
+    strayed_ = strayed_ || choices_[passed_].block_index != block_index;
 }
 
-uint32_t LazyStates::newest(uint32_t place) const {
-  uint32_t s = epoch_->places()[place].top;
-  while (s != Epoch::kNone && fate(epoch_->slots()[s]) == Fate::kLost) s = epoch_->slots()[s].below;
+uint32_t LazyStates::newest(uint32_t block_index) const {
+  uint32_t s = epoch_->blocks()[block_index].top;
+  while (s != Epoch::kNone && state_of(epoch_->slots()[s]) == PieceState::kLost) s = epoch_->slots()[s].below;
   return s;
 }
 
 const Block* LazyStates::block(BlockAddress address) {
   ++reads_;
-  const uint32_t place = epoch_->find_place(address);
-  pass_choices(place);
-  if (place == Epoch::kNone) return epoch_->durable().block(address);
-  const uint32_t s = newest(place);
-  if (s != Epoch::kNone && fate(epoch_->slots()[s]) == Fate::kOpen && !is_moot(s)) {
+  const uint32_t block_index = epoch_->find_block(address);
+  pass_choices(block_index);
+  if (block_index == Epoch::kNone) return epoch_->durable().block(address);
+  const uint32_t s = newest(block_index);
+  if (s != Epoch::kNone && state_of(epoch_->slots()[s]) == PieceState::kUndecided && !is_moot(s)) {
     strayed_ = strayed_ || passed_ != choices_.size();
     const Epoch::Piece& piece = epoch_->pieces()[epoch_->slots()[s].piece];
-    choices_.push_back({piece.chain, known_[piece.chain], piece.rank, reads_, place, true});
+    choices_.push_back({piece.chain, known_[piece.chain], piece.rank, reads_, block_index, true});
     known_[piece.chain].least = piece.rank + 1;
     ++passed_;
   }
-  return content(place, s);
+  return content(block_index, s);
 }
 
 bool LazyStates::known_block(BlockAddress address, BlockRef* block) const {
-  const uint32_t place = epoch_->find_place(address);
-  if (place == Epoch::kNone) return false;
-  *block = BlockRef::share(content(place, newest(place)));
+  const uint32_t block_index = epoch_->find_block(address);
+  if (block_index == Epoch::kNone) return false;
+  *block = BlockRef::share(content(block_index, newest(block_index)));
   return true;
 }
 
 bool LazyStates::decide(BlockAddress address, BlockRef* block) {
-  if (epoch_->find_place(address) == Epoch::kNone) {
+  if (epoch_->find_block(address) == Epoch::kNone) {
     ++reads_;
     pass_choices(Epoch::kNone);
     return false;

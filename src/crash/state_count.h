@@ -1,7 +1,7 @@
-// StateCount: how many crash states, up to 2^128 - 1, and "at least that" beyond.
+// StateCount: a number of crash states, up to 2^128 - 1, and "at least that" beyond.
 //
-// Epochs of a few hundred writes have more crash states than any machine word holds. The count sticks
-// at its largest value instead of wrapping, and says so.
+// Epochs of a few hundred writes have more crash states than any machine word holds. The count saturates at
+// its largest value instead of wrapping, and saturated() says so.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class StateCount {
  public:
   constexpr StateCount(uint64_t n = 0) : value_(n) {}
 
-  // True when the number was too large: value and text then are a lower bound.
+  // True if the number was too large: the value is then a lower bound.
   bool saturated() const { return value_ == kMost; }
 
   StateCount& operator*=(const StateCount& o) {
@@ -30,7 +30,7 @@ class StateCount {
     value_ = o.value_ > kMost - value_ ? kMost : value_ + o.value_;
     return *this;
   }
-  // `o` is not larger. A saturated count stays saturated: what is taken from "very many" leaves that.
+  // `o` is not larger. A saturated count stays saturated.
   StateCount& operator-=(const StateCount& o) {
     if (!saturated()) value_ -= o.value_;
     return *this;
@@ -42,7 +42,7 @@ class StateCount {
   friend bool operator<(const StateCount& a, const StateCount& b) { return a.value_ < b.value_; }
   friend bool operator<=(const StateCount& a, const StateCount& b) { return a.value_ <= b.value_; }
 
-  // The number itself where it fits into a word.
+  // The number, if it fits into a word.
   uint64_t low() const { return static_cast<uint64_t>(value_); }
   double approximate() const { return static_cast<double>(value_); }
   // In decimal digits; a saturated count begins with ">=".

@@ -42,6 +42,8 @@ void Image::destroy(Node* node, unsigned level) {
 
 Image::Image(const Geometry& geometry) : geometry_(geometry), levels_(1), digest_(geometry.digest()) {
   SISYFS_ASSERT(geometry.block_size >= 1 && geometry.block_count.value >= 1, "a disk has bytes");
+  SISYFS_ASSERT(geometry.disks >= 1 && geometry.block_count.value % geometry.disks == 0,
+                "all disks have the same number of blocks");
   for (uint64_t last = (geometry.block_count.value - 1) >> kFanoutBits; last != 0; last >>= kFanoutBits)
     levels_++;
 }

@@ -7,7 +7,7 @@
 
 namespace sisyfs {
 
-// Walks back along the list instead of recursing: a log may be long.
+// Follows the list in a loop: recursion would overflow the stack on a long log.
 void Event::destroy(const Event* event) {
   while (event != nullptr) {
     const Event* previous = event->previous_;
@@ -21,11 +21,12 @@ void Event::destroy(const Event* event) {
   }
 }
 
-Event* Log::append(EventKind kind, BlockAddress first, BlockCount count) {
+Event* Log::append(EventKind kind, BlockAddress first, BlockCount count, uint32_t disk) {
   const size_t blocks = kind == EventKind::kWrite || kind == EventKind::kDiscard ? count.value : 0;
   Event* event = new (pool_take(sizeof(Event) + blocks * sizeof(Block*))) Event;
   event->kind = kind;
-  event->op = op_;
+  event->number = next_++;
+  event->disk = disk;
   event->first = first;
   event->count = count;
   event->previous_ = last_.detach();
@@ -34,25 +35,44 @@ Event* Log::append(EventKind kind, BlockAddress first, BlockCount count) {
   return event;
 }
 
+void Log::tie(Event* event) {
+  SISYFS_ASSERT(event->previous_ != nullptr && event->previous_->changes_blocks(),
+                "there is a write to tie this one to");
+  event->tied_to_previous = true;
+  event->number = event->previous_->number;
+  next_ = event->number + 1;
+}
+
+void Log::set_next_serial(uint64_t serial) {
+  if (empty()) {
+    base_ = serial;
+    next_ = 0;
+    return;
+  }
+  SISYFS_ASSERT(serial >= base_ && serial - base_ < UINT32_MAX,
+                "the number is one that the log can give out");
+  next_ = static_cast<uint32_t>(serial - base_);
+}
+
 void Log::count_in(const Digest& event_digest) { digest_ += digest_at(effects_++, event_digest); }
 
-void Log::add_write(BlockAddress first, std::span<BlockRef> blocks, WriteFlags flags, bool tied_to_previous) {
-  SISYFS_ASSERT(!tied_to_previous || (last_ && last_->changes_blocks()), "a write is there to tie to");
+void Log::add_write(BlockAddress first, std::span<BlockRef> blocks, WriteFlags flags, uint32_t disk,
+                    bool tied_to_previous) {
   SISYFS_ASSERT(!tied_to_previous || !flags.fua, "a write of several runs is not FUA");
-  Event* event = append(EventKind::kWrite, first, BlockCount(blocks.size()));
+  Event* event = append(EventKind::kWrite, first, BlockCount(blocks.size()), disk);
   event->flags = flags;
-  event->tied_to_previous = tied_to_previous;
+  if (tied_to_previous) tie(event);
   add_blocks(event, blocks, {1, (flags.fua ? 1u : 0u) + (tied_to_previous ? 2u : 0u)});
 }
 
-void Log::add_discard(BlockAddress first, std::span<BlockRef> blocks, bool tied_to_previous) {
-  SISYFS_ASSERT(!tied_to_previous || (last_ && last_->changes_blocks()), "a write is there to tie to");
-  Event* event = append(EventKind::kDiscard, first, BlockCount(blocks.size()));
-  event->tied_to_previous = tied_to_previous;
+void Log::add_discard(BlockAddress first, std::span<BlockRef> blocks, uint32_t disk, bool tied_to_previous) {
+  Event* event = append(EventKind::kDiscard, first, BlockCount(blocks.size()), disk);
+  if (tied_to_previous) tie(event);
   add_blocks(event, blocks, {2, tied_to_previous});
 }
 
-// The number of blocks is part of the digest, so that one long write differs from two short ones.
+// The number of blocks is part of the digest, so that one long write differs from two short ones. The disk
+// of a write follows from its address.
 void Log::add_blocks(Event* event, std::span<BlockRef> blocks, Digest content) {
   content = digest_at(blocks.size(), content);
   for (size_t i = 0; i < blocks.size(); i++) {
@@ -62,20 +82,18 @@ void Log::add_blocks(Event* event, std::span<BlockRef> blocks, Digest content) {
   count_in(content);
 }
 
-void Log::add_flush() {
-  append(EventKind::kFlush, {}, {});
-  count_in(Digest{3, 0});
+void Log::add_flush(uint32_t disk) {
+  append(EventKind::kFlush, {}, {}, disk);
+  count_in(Digest{3, disk});
 }
 
 void Log::add_boundary(const Boundary& boundary) {
-  if (boundary.kind == BoundaryKind::kOpBegin) op_ = boundary.number;
-  append(EventKind::kBoundary, {}, {})->boundary = boundary;
+  append(EventKind::kBoundary, {}, {}, 0)->boundary = boundary;
   if (boundary.kind == BoundaryKind::kPromise) promises_++;
-  if (boundary.kind == BoundaryKind::kOpEnd) op_ = kNoOp;
 }
 
-void Log::add_stray(Access access, BlockAddress first, BlockCount count) {
-  append(EventKind::kStray, first, count)->access = access;
+void Log::add_stray(Access access, BlockAddress first, BlockCount count, uint32_t disk) {
+  append(EventKind::kStray, first, count, disk)->access = access;
   is_misuse(access) ? misuses_++ : strays_++;
 }
 

@@ -3,45 +3,78 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/mutant.h"
 
 namespace sisyfs {
 
+// One of the disks from 1 on: adds its number to each access.
+class MediaDisk final : public Disk {
+ public:
+  MediaDisk(Media& media, uint32_t number) : media_(media), number_(number) {}
+
+  const Geometry& geometry() const override { return media_.geometry(); }
+  IoStatus read(BlockAddress first, std::span<std::byte> out) override {
+    return media_.read_on(number_, first, out);
+  }
+  IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags = {}) override {
+    return media_.write_on(number_, first, bytes, flags);
+  }
+  IoStatus flush() override { return media_.flush_on(number_); }
+  IoStatus discard(BlockAddress first, BlockCount count) override {
+    return media_.discard_on(number_, first, count);
+  }
+  void note(const Boundary& boundary) override { media_.note(boundary); }
+
+ private:
+  Media& media_;
+  uint32_t number_;
+};
+
+Disk& Media::disk(uint32_t number) {
+  SISYFS_ASSERT(number < state_.current.geometry().disks, "there is a disk with this number");
+  if (number == 0) return *this;
+  while (others_.list.size() < number)
+    others_.list.push_back(
+        std::make_unique<MediaDisk>(*this, static_cast<uint32_t>(others_.list.size() + 1)));
+  return *others_.list[number - 1];
+}
+
 // Nearly all calls are for one block, and a division takes as long as the rest of a read.
-bool Media::in_range(Access access, BlockAddress first, size_t bytes) {
-  const Geometry& geometry = state_.current.geometry();
-  const size_t size = geometry.block_size;
-  if (bytes == size && first.value < geometry.block_count.value) return true;
-  if (bytes % size == 0 && geometry.contains(first, BlockCount(bytes / size))) return true;
-  state_.log.add_stray(access, first, BlockCount((bytes + size - 1) / size));
+bool Media::in_range(Access access, uint32_t disk, BlockAddress first, size_t bytes) {
+  const size_t size = one_disk_.block_size;
+  if (bytes == size && first.value < one_disk_.block_count.value) return true;
+  if (bytes % size == 0 && one_disk_.contains(first, BlockCount(bytes / size))) return true;
+  state_.log.add_stray(access, first, BlockCount((bytes + size - 1) / size), disk);
   return false;
 }
 
-IoStatus Media::misuse(Access access, BlockAddress first, BlockCount count) {
-  state_.log.add_stray(access, first, count);
+IoStatus Media::misuse(Access access, uint32_t disk, BlockAddress first, BlockCount count) {
+  state_.log.add_stray(access, first, count, disk);
   return IoStatus::kMisuse;
 }
 
-bool Media::all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count) {
+bool Media::all_are(bool (*predicate)(const Block*), BlockAddress first, uint64_t count) {
   bool all = true;
   for (uint64_t i = 0; i < count && all; i++) {
     if (reads_ != nullptr) note_read(first + BlockCount(i));
-    all = so(state_.current.block(first + BlockCount(i)));
+    all = predicate(state_.current.block(first + BlockCount(i)));
   }
   return all;
 }
 
-IoStatus Media::read(BlockAddress first, std::span<std::byte> out) {
-  if (!in_range(Access::kRead, first, out.size())) return IoStatus::kOutOfRange;
+IoStatus Media::read_on(uint32_t disk, BlockAddress first, std::span<std::byte> out) {
+  if (!in_range(Access::kRead, disk, first, out.size())) return IoStatus::kOutOfRange;
   if (fails()) return IoStatus::kIoError;
-  const size_t size = state_.current.geometry().block_size;
+  add_base(disk, first);
+  const size_t size = one_disk_.block_size;
   if (in_scratch_) {
     BlockAddress address = first;
     for (size_t at = 0; at < out.size(); at += size, address = address + BlockCount(1))
       std::memcpy(out.data() + at, fetch(address), size);
     return IoStatus::kOk;
   }
-  if (geometry().is_flash() && !all_are(is_readable, first, out.size() / size)) return IoStatus::kIoError;
+  if (one_disk_.is_flash() && !all_are(is_readable, first, out.size() / size)) return IoStatus::kIoError;
   if (reads_ != nullptr) {
     BlockAddress address = first;
     for (size_t at = 0; at < out.size(); at += size, address = address + BlockCount(1)) note_read(address);
@@ -59,7 +92,8 @@ void Media::note_read(BlockAddress address) {
   if (!decide(address, &block)) return;
   const Digest before = state_.current.digest();
   state_.current.set(address, std::move(block));
-  remembered_ += state_.current.digest() - before;  // it was so all the time
+  // The block had this content before remember() too, so it is no change.
+  remembered_ += state_.current.digest() - before;
 }
 
 void Media::replace(BlockAddress address, BlockRef block) {
@@ -67,14 +101,17 @@ void Media::replace(BlockAddress address, BlockRef block) {
   state_.current.set(address, std::move(block));
 }
 
-IoStatus Media::write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) {
-  if (!in_range(Access::kWrite, first, bytes.size())) return IoStatus::kOutOfRange;
+IoStatus Media::write_on(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes,
+                         WriteFlags flags) {
+  if (!in_range(Access::kWrite, disk, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
   const bool failed = fails();
   if (failed && !mutant(Mutant::kFailedWrites)) return IoStatus::kIoError;
-  const size_t size = state_.current.geometry().block_size;
-  if (geometry().is_flash() && !all_are(is_erased, first, bytes.size() / size))
-    return misuse(Access::kProgramAgain, first, BlockCount(bytes.size() / size));
+  const size_t size = one_disk_.block_size;
+  const BlockAddress on_disk = first;
+  add_base(disk, first);
+  if (one_disk_.is_flash() && !all_are(is_erased, first, bytes.size() / size))
+    return misuse(Access::kProgramAgain, disk, on_disk, BlockCount(bytes.size() / size));
   blocks_.clear();
   BlockAddress address = first;
   for (size_t at = 0; at < bytes.size(); at += size, address = address + BlockCount(1)) {
@@ -83,57 +120,58 @@ IoStatus Media::write(BlockAddress first, std::span<const std::byte> bytes, Writ
     if (!in_scratch_) replace(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
-  if (keeps_log_) state_.log.add_write(first, blocks_, flags);
+  if (keeps_log_) state_.log.add_write(first, blocks_, flags, disk);
   return failed ? IoStatus::kIoError : IoStatus::kOk;
 }
 
-IoStatus Media::flush() {
+IoStatus Media::flush_on(uint32_t disk) {
   if (fails()) return IoStatus::kIoError;
-  if (keeps_log_) state_.log.add_flush();
+  if (keeps_log_) state_.log.add_flush(disk);
   return IoStatus::kOk;
 }
 
-IoStatus Media::discard(BlockAddress first, BlockCount count) {
-  if (!geometry().contains(first, count)) {
-    state_.log.add_stray(Access::kDiscard, first, count);
+IoStatus Media::discard_on(uint32_t disk, BlockAddress first, BlockCount count) {
+  if (!one_disk_.contains(first, count)) {
+    state_.log.add_stray(Access::kDiscard, first, count, disk);
     return IoStatus::kOutOfRange;
   }
   if (count.value == 0) return IoStatus::kOk;
   if (fails()) return IoStatus::kIoError;
-  const uint32_t unit = geometry().erase_blocks;
+  const uint32_t unit = one_disk_.erase_blocks;
   if (unit != 0 && (first.value % unit != 0 || count.value % unit != 0))
-    return misuse(Access::kErasePart, first, count);
+    return misuse(Access::kErasePart, disk, first, count);
+  add_base(disk, first);
   blocks_.clear();
   for (uint64_t i = 0; i < count.value; i++) {
     const BlockAddress address = first + BlockCount(i);
     blocks_.push_back(discarded(address));
     if (in_scratch_)
-      copy_bytes(blocks_.back().get(), {overwrite(address), geometry().block_size});
+      copy_bytes(blocks_.back().get(), {overwrite(address), one_disk_.block_size});
     else
       replace(address, blocks_.back());
     if (reads_ != nullptr) reads_->written(address);
   }
-  if (keeps_log_) state_.log.add_discard(first, blocks_);
+  if (keeps_log_) state_.log.add_discard(first, blocks_, disk);
   return IoStatus::kOk;
 }
 
 BlockRef Media::discarded(BlockAddress address) {
-  constexpr std::byte kRubbish{0xDB};
-  if (geometry().is_flash()) {
-    // An erase that is cut off leaves what was there, so that must be known.
+  constexpr std::byte kGarbageByte{0xDB};
+  if (one_disk_.is_flash()) {
+    // An interrupted erase may leave the old content, so it must be decided.
     if (undecided_ != nullptr) note_read(address);
-    return filled_block(geometry().block_size, kErased);
+    return filled_block(one_disk_.block_size, kErased);
   }
   switch (discard_reads_) {
     case DiscardReads::kZeros:
       return {};
     case DiscardReads::kOld:
-      // What comes of it depends on what was there.
-      if (in_scratch_) return make_block({fetch(address), geometry().block_size});
+      // The log depends on the old content, so this is a read.
+      if (in_scratch_) return make_block({fetch(address), one_disk_.block_size});
       if (reads_ != nullptr) note_read(address);
       return BlockRef::share(state_.current.block(address));
     case DiscardReads::kGarbage:
-      return filled_block(geometry().block_size, kRubbish);
+      return filled_block(one_disk_.block_size, kGarbageByte);
   }
   return {};
 }
@@ -141,8 +179,8 @@ BlockRef Media::discarded(BlockAddress address) {
 // --- in scratch ---
 
 void Media::begin_scratch(Keep keep) {
-  if (geometry().is_flash()) return;
-  if (!in_scratch_) scratch_.restart(geometry());
+  if (one_disk_.is_flash()) return;
+  if (!in_scratch_) scratch_.restart(state_.current.geometry());
   in_scratch_ = true;
   keeps_log_ = keep == Keep::kLog;
   remembers_ = false;
@@ -151,11 +189,11 @@ void Media::begin_scratch(Keep keep) {
 const std::byte* Media::fetch(BlockAddress address) {
   if (const std::byte* bytes = scratch_.find(address)) return bytes;
   BlockRef decided;
-  const bool was_open = reads_ != nullptr && decide(address, &decided);
+  const bool was_undecided = reads_ != nullptr && decide(address, &decided);
   const Block* block =
-      was_open && !mutant(Mutant::kScratchUnread) ? decided.get() : state_.current.block(address);
+      was_undecided && !mutant(Mutant::kScratchUnread) ? decided.get() : state_.current.block(address);
   std::byte* bytes = scratch_.add(address);
-  copy_bytes(block, {bytes, geometry().block_size});
+  copy_bytes(block, {bytes, one_disk_.block_size});
   return bytes;
 }
 
@@ -163,7 +201,7 @@ std::byte* Media::overwrite(BlockAddress address) {
   if (remembers_ && std::ranges::find(changed_, address) == changed_.end()) {
     changed_.push_back(address);
     const std::byte* bytes = fetch(address);
-    before_.insert(before_.end(), bytes, bytes + geometry().block_size);
+    before_.insert(before_.end(), bytes, bytes + one_disk_.block_size);
   }
   std::byte* bytes = scratch_.find(address);
   return bytes != nullptr ? bytes : scratch_.add(address);
@@ -178,7 +216,7 @@ void Media::remember() {
 
 bool Media::has_changed() {
   if (!in_scratch_) return state_.current.digest() != remembered_;
-  const size_t size = geometry().block_size;
+  const size_t size = one_disk_.block_size;
   const size_t count = mutant(Mutant::kForgetChange) ? std::min<size_t>(changed_.size(), 1) : changed_.size();
   for (size_t i = 0; i < count; ++i)
     if (std::memcmp(scratch_.find(changed_[i]), before_.data() + i * size, size) != 0) return true;
@@ -188,12 +226,15 @@ bool Media::has_changed() {
 // ---
 
 void Media::redo(const Log& log) {
+  SISYFS_ASSERT(state_.log.empty(), "a log is applied to a state without one");
   for (const Event* event : log.events(events_)) {
     if (!event->changes_blocks()) continue;
     for (uint64_t i = 0; i < event->count.value; i++)
       state_.current.set(event->first + BlockCount(i), BlockRef::share(event->block(i)));
   }
+  const uint64_t next_serial = state_.log.next_serial();
   state_.log = log;
+  state_.log.rebase(next_serial);
 }
 
 }  // namespace sisyfs

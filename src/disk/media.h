@@ -1,20 +1,30 @@
-// Media: a disk in memory that remembers what was done to it.
+// Media: all disks of one system under check, in memory, with one log.
 //
-// Its whole state is one value: the image at the last durable point, the image that reads see, and the
+// The whole state is one value: the image at the last durable point, the image that reads see, and the
 // log from the one to the other. Saving and loading it is O(1), so an explorer may do it at every step:
 //
-//   Media disk{Image(geometry)};
-//   MediaState before = disk.save();
-//   run_op(disk);
-//   ... judge disk.state() with crash/crash_points.h, which also returns the settled state to go on from ...
-//   disk.load(before);
+//   Media media{Image(geometry)};
+//   MediaState before = media.save();
+//   run_op(media);
+//   ... judge media.state() with crash/crash_points.h, which also returns the settled state to go on from ...
+//   media.load(before);
 //
-// The disk does not itself decide what is durable: that depends on the device model, which crash/ knows.
-// So a flush is only an entry of the log, and the log grows until someone loads a settled state.
-// A report that wants every write since the start replays the trace under a TraceDisk; keeping the
-// history in each of millions of states would cost more than replaying the one that failed.
+// Most systems have one disk. As a Disk, a Media is its first disk. disk(n) gives the others:
+//
+//   Media mirror{Image({.block_size = 512, .block_count = BlockCount(128), .disks = 2})};
+//   mirror.write(BlockAddress(5), bytes);          // block 5 of disk 0
+//   mirror.disk(1).write(BlockAddress(5), bytes);  // block 5 of disk 1, which is block 69 of the image
+//
+// A target uses addresses on one disk. Images, logs, FirstReads and Decider use addresses in the address
+// space of all disks (geometry.h).
+//
+// A Media does not decide what is durable: that depends on the device model, which crash/ knows. So a flush
+// is only an entry of the log, and the log grows until a settled state is loaded. The history before that is
+// not kept: keeping it in each of millions of states would cost more than replaying the one that failed.
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "disk/disk.h"
@@ -26,16 +36,17 @@
 namespace sisyfs {
 
 struct MediaState {
-  Image durable;  // survives any power cut, as far as the logs do not say more
+  Image durable;  // survives any power cut
   Image current;  // durable with all of the log applied: what reads see
   Log log;        // from durable to current
-  // Writes of which earlier power cuts kept some, nobody knows which, with a mark where each cut came.
-  // Nothing in the images shows them; who reads such a block decides (see Decider), unless the log covers
-  // it.
+  // Writes before earlier power cuts that survived or were lost, undecided until a read: with a kPowerCut
+  // boundary after the writes before each cut. The images do not show them. The first read of such a block
+  // decides its content (see Decider), unless the log has written the block since.
   Log undecided;
 
-  // A disk on which everything is durable.
-  explicit MediaState(Image image) : durable(image), current(std::move(image)) {}
+  // Media on which everything is durable. The next event gets this serial number.
+  explicit MediaState(Image image, uint64_t next_serial = 0)
+      : durable(image), current(std::move(image)), log(next_serial) {}
   MediaState(Image durable_image, Image current_image, Log pending, Log undecided_writes = {})
       : durable(std::move(durable_image)),
         current(std::move(current_image)),
@@ -48,96 +59,133 @@ struct MediaState {
   }
 };
 
-// Who knows what blocks hold that a power cut left open.
+// Decides the content of blocks that a power cut left undecided.
 class Decider {
  public:
   virtual ~Decider() = default;
-  // If this block is open, decides what it holds. False: it is what the image says.
+  // If this block is undecided, decides its content. False: the content is that of the image.
   virtual bool decide(BlockAddress address, BlockRef* block) = 0;
 };
 
 class Media : public Disk {
  public:
-  explicit Media(Image image) : state_(std::move(image)) {}
-  explicit Media(MediaState state) : state_(std::move(state)) {}
+  explicit Media(Image image) : Media(MediaState(std::move(image))) {}
+  explicit Media(MediaState state)
+      : state_(std::move(state)), one_disk_(state_.current.geometry().one_disk()) {}
 
   const MediaState& state() const { return state_; }
   MediaState save() const { return state_; }
+  // Loads a state of media of the same shape.
   void load(MediaState state) {
+    SISYFS_ASSERT(state.current.geometry() == state_.current.geometry(), "the state is of the same shape");
     state_ = std::move(state);
     in_scratch_ = remembers_ = false;
     keeps_log_ = true;
   }
-  // Does again what a log of this disk says, on what it holds now.
+  // Applies a log that was recorded from serial number 0 on to the current content, and takes it as the log.
+  // Its events follow those before in serial numbers. The log so far is empty.
   void redo(const Log& log);
-  // What discarded blocks read as from now on. No part of the state.
+
+  // A disk by its number. Disk 0 is this object. The others live until this object is assigned to or dies.
+  Disk& disk(uint32_t number = 0);
+
+  // What discarded blocks read as from now on. Not part of the state.
   void set_discard(DiscardReads reads) { discard_reads_ = reads; }
-  // Tells `reads` what is read and written from now on; null: no longer. What is read of a block for the
-  // first time is as `undecided` says, if there is one.
+  // From now on `reads` records first reads, and writes; null: no longer. On the first read of a block,
+  // `undecided` decides its content, if it is not null.
   void watch(FirstReads* reads, Decider* undecided = nullptr) {
     reads_ = reads;
     undecided_ = undecided;
   }
 
-  // From now on, until the next load, blocks are written to plain memory, where reads find them, and the
-  // image that reads saw so far stays as it is. The log goes on, or not even that: then a write costs a copy.
+  // From now on, until the next load, blocks are written to plain memory, where reads find them. The images
+  // stay as they are. The log goes on with Keep::kLog; with Keep::kNothing a write costs only a copy.
   // Has no effect on raw flash.
   enum class Keep : uint8_t { kLog, kNothing };
   void begin_scratch(Keep keep);
-  // Whether the disk holds anything else than when this was called last. The answer depends on what was
-  // there, so from here on whoever writes a block has read it.
+  // has_changed(): whether the content differs from that at the last call of remember(). The answer depends
+  // on the content before a write, so from remember() on a write counts as a read of the block.
   void remember();
   bool has_changed();
 
-  // The nth access from now on, counted from 1, fails: it has no effect. 0: none does.
+  // The nth access from now on fails, counted from 1 over all disks: it has no effect. 0: none fails.
   void fail_call(uint32_t nth) {
     fail_call_ = nth;
     call_failed_ = false;
   }
-  // Whether it came to that.
+  // Whether that access was made, and failed.
   bool call_failed() const { return call_failed_; }
 
-  const Geometry& geometry() const override { return state_.current.geometry(); }
-  IoStatus read(BlockAddress first, std::span<std::byte> out) override;
-  IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags = {}) override;
-  IoStatus flush() override;
-  IoStatus discard(BlockAddress first, BlockCount count) override;
+  // As a Disk, this is disk 0. state().current.geometry() is the shape of all disks.
+  const Geometry& geometry() const override { return one_disk_; }
+  IoStatus read(BlockAddress first, std::span<std::byte> out) override { return read_on(0, first, out); }
+  IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags = {}) override {
+    return write_on(0, first, bytes, flags);
+  }
+  IoStatus flush() override { return flush_on(0); }
+  IoStatus discard(BlockAddress first, BlockCount count) override { return discard_on(0, first, count); }
   void note(const Boundary& boundary) override {
     if (keeps_log_) state_.log.add_boundary(boundary);
   }
 
  private:
-  bool in_range(Access access, BlockAddress first, size_t bytes);
-  void note_read(BlockAddress address);
-  // Out of scratch: a new content.
-  void replace(BlockAddress address, BlockRef block);
-  // Whether this read decides what an open block holds.
-  bool decide(BlockAddress address, BlockRef* block);
+  friend class MediaDisk;
+
+  // The disks from 1 on, made when they are asked for. They point to their Media, so a copy makes its own.
+  struct OtherDisks {
+    OtherDisks() = default;
+    OtherDisks(const OtherDisks&) {}
+    OtherDisks& operator=(const OtherDisks&) {
+      list.clear();
+      return *this;
+    }
+    std::vector<std::unique_ptr<Disk>> list;
+  };
+
+  // Accesses to a disk, with addresses on it.
+  IoStatus read_on(uint32_t disk, BlockAddress first, std::span<std::byte> out);
+  IoStatus write_on(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags);
+  IoStatus flush_on(uint32_t disk);
+  IoStatus discard_on(uint32_t disk, BlockAddress first, BlockCount count);
+
+  // Turns an address on a disk into one of the address space of all disks.
+  void add_base(uint32_t disk, BlockAddress& first) const {
+    first.value += disk * one_disk_.block_count.value;
+  }
+  bool in_range(Access access, uint32_t disk, BlockAddress first, size_t bytes);
+  IoStatus misuse(Access access, uint32_t disk, BlockAddress first, BlockCount count);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
-  IoStatus misuse(Access access, BlockAddress first, BlockCount count);
-  // Whether all blocks are so. What depends on a block is a read of it.
-  bool all_are(bool (*so)(const Block*), BlockAddress first, uint64_t count);
+
+  void note_read(BlockAddress address);
+  // Outside of scratch: gives a block new content.
+  void replace(BlockAddress address, BlockRef block);
+  // Whether this read decides the content of an undecided block.
+  bool decide(BlockAddress address, BlockRef* block);
+  // Whether the predicate holds for all blocks. Each block that it looks at is read.
+  bool all_are(bool (*predicate)(const Block*), BlockAddress first, uint64_t count);
   BlockRef discarded(BlockAddress address);
 
-  // In scratch: the bytes of a block, which is read if it is not there yet; and a place for new ones.
+  // In scratch: the bytes of a block, which is read if it is not there yet; and memory for new bytes.
   const std::byte* fetch(BlockAddress address);
   std::byte* overwrite(BlockAddress address);
 
   MediaState state_;
+  Geometry one_disk_;
+  OtherDisks others_;
   DiscardReads discard_reads_ = DiscardReads::kZeros;
   FirstReads* reads_ = nullptr;
   Decider* undecided_ = nullptr;
   uint32_t fail_call_ = 0;
   bool call_failed_ = false;
-  std::vector<BlockRef> blocks_;  // of the write at hand
+  std::vector<BlockRef> blocks_;  // of the write in progress
   std::vector<const Event*> events_;
 
   bool in_scratch_ = false, keeps_log_ = true;
   Scratch scratch_;
   bool remembers_ = false;
-  Digest remembered_;                  // out of scratch
-  std::vector<BlockAddress> changed_;  // in scratch: written since
-  std::vector<std::byte> before_;      // and what they held
+  Digest remembered_;                  // outside of scratch: of the image at remember()
+  std::vector<BlockAddress> changed_;  // in scratch: blocks written since remember()
+  std::vector<std::byte> before_;      // and their content at remember()
 };
 
 }  // namespace sisyfs

@@ -88,7 +88,7 @@ OpResult Machine::call(const Op& op) {
 // Reads decide the blocks that power cuts have left undecided, unless a pending write lies over them.
 void Machine::watch_undecided() {
   if (!ways_.has_undecided()) return;
-  reads_.restart(media_.geometry().block_count);
+  reads_.restart(media_.state().current.geometry().block_count);
   for (const Event* event : from_disk_->log.events(events_)) {
     for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
       reads_.written(event->first + BlockCount(i));

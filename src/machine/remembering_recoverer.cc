@@ -60,7 +60,7 @@ Recoverer::Checked RememberingRecoverer::check(const Image& image) {
 
 // A library may cache what a walk has read and not read it again in the trial. So the trial depends on that.
 Walk RememberingRecoverer::walk() {
-  trial_reads_.restart(media_.geometry().block_count);
+  trial_reads_.restart(media_.state().current.geometry().block_count);
   media_.watch(&trial_reads_);
   Walk walk = target_.walk();
   media_.watch(&reads_);

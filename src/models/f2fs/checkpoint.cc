@@ -37,14 +37,14 @@ void Core::write_tables() {
       block.entries[e].valid_map = memory_.valid[segment];
       block.entries[e].valid_count = static_cast<uint8_t>(std::popcount(memory_.valid[segment]));
     }
-    write_block(layout_.sit(memory_.sit_version >> b & 1, b), &block, sizeof block, Kind::kSit);
+    write_block(layout_.sit(memory_.sit_version >> b & 1, b), &block, sizeof block);
   }
   for (unsigned b = 0; b < layout_.nat_blocks(); ++b) {
     if ((memory_.nat_dirty >> b & 1) == 0) continue;
     if (config_.bitmaps) memory_.nat_version = static_cast<uint16_t>(memory_.nat_version ^ 1u << b);
     NatBlock block{};
     std::memcpy(&block, &memory_.nat[b * kTableEntries], sizeof block);
-    write_block(layout_.nat(memory_.nat_version >> b & 1, b), &block, sizeof block, Kind::kNat);
+    write_block(layout_.nat(memory_.nat_version >> b & 1, b), &block, sizeof block);
   }
 }
 
@@ -65,16 +65,16 @@ void Core::write_pack() {
     body.nodes = static_cast<uint16_t>(body.nodes + (entry.address != 0));
 
   const bool footer_first = config_.order == CheckpointOrder::kFooterFirst;
-  write_block(layout_.pack(pack, 0), &header, sizeof header, Kind::kHeader);
+  write_block(layout_.pack(pack, 0), &header, sizeof header);
   if (footer_first)
-    write_block(layout_.pack(pack, 2), &footer, sizeof footer, Kind::kFooter);
+    write_block(layout_.pack(pack, 2), &footer, sizeof footer);
   else
-    write_block(layout_.pack(pack, 1), &body, sizeof body, Kind::kBody);
+    write_block(layout_.pack(pack, 1), &body, sizeof body);
   if (config_.checkpoint_flush) flush_disk();
   if (footer_first)
-    write_block(layout_.pack(pack, 1), &body, sizeof body, Kind::kBody);
+    write_block(layout_.pack(pack, 1), &body, sizeof body);
   else
-    write_block(layout_.pack(pack, 2), &footer, sizeof footer, Kind::kFooter);
+    write_block(layout_.pack(pack, 2), &footer, sizeof footer);
   flush_disk();
 }
 
@@ -91,8 +91,7 @@ int Core::checkpoint() {
   }
   for (unsigned log = 0; log < kLogs; ++log) {
     if ((memory_.summaries_dirty >> log & 1) == 0) continue;
-    write_block(layout_.ssa(memory_.logs[log].segment), &memory_.summaries[log], sizeof(SsaBlock),
-                Kind::kSsa);
+    write_block(layout_.ssa(memory_.logs[log].segment), &memory_.summaries[log], sizeof(SsaBlock));
   }
   if (config_.order != CheckpointOrder::kTablesLast) write_tables();
   if (failed_ == 0) write_pack();
@@ -181,8 +180,8 @@ int Core::format(Disk& disk) {
   for (unsigned s = kLogs; s < config_.segments; ++s) free_segment(s);
   // Nothing of an earlier life may look like a checkpoint; all tables are there from the start.
   const PackEnd none{};
-  write_block(layout_.pack(0, 0), &none, sizeof none, Kind::kHeader);
-  write_block(layout_.pack(1, 0), &none, sizeof none, Kind::kHeader);
+  write_block(layout_.pack(0, 0), &none, sizeof none);
+  write_block(layout_.pack(1, 0), &none, sizeof none);
   memory_.sit_dirty = static_cast<uint16_t>((1u << layout_.sit_blocks()) - 1);
   memory_.nat_dirty = static_cast<uint16_t>((1u << layout_.nat_blocks()) - 1);
   memory_.summaries_dirty = (1u << kLogs) - 1;

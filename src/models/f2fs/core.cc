@@ -29,13 +29,11 @@ void Core::read_block(Address address, std::byte* out) {
   failed_ = EIO;
 }
 
-void Core::write_block(Address address, const void* bytes, size_t size, Kind kind) {
+void Core::write_block(Address address, const void* bytes, size_t size) {
   std::array<std::byte, kMaxBlockSize> block;
   std::memcpy(block.data(), bytes, size);
   std::memset(block.data() + size, 0, config_.block_size - size);
-  const WriteFlags flags{.fua = false, .block_kind = static_cast<BlockKind>(kind)};
-  if (disk_->write(BlockAddress(address), {block.data(), config_.block_size}, flags) != IoStatus::kOk)
-    failed_ = EIO;
+  if (disk_->write(BlockAddress(address), {block.data(), config_.block_size}) != IoStatus::kOk) failed_ = EIO;
 }
 
 void Core::flush_disk() {
@@ -117,7 +115,7 @@ Address Core::position(Log log) const {
 
 // Writes down whose the blocks of the log's segment are, and goes on in another segment.
 void Core::leave_segment(Log log) {
-  write_block(layout_.ssa(memory_.logs[log].segment), &memory_.summaries[log], sizeof(SsaBlock), Kind::kSsa);
+  write_block(layout_.ssa(memory_.logs[log].segment), &memory_.summaries[log], sizeof(SsaBlock));
   take_segment(log);
 }
 

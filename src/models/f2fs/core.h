@@ -118,7 +118,7 @@ class Core {
  protected:
   // --- the disk (f2fs_core.cc)
   void read_block(Address address, std::byte* out);
-  void write_block(Address address, const void* bytes, size_t size, Kind kind);
+  void write_block(Address address, const void* bytes, size_t size);
   void flush_disk();
   template <class T>
   T read_as(Address address);

@@ -84,7 +84,7 @@ int Core::write(std::string_view path, uint64_t offset, std::span<const std::byt
       continue;
     }
     const Address address = allocate(kWarmData, slot.nid, slot.index);
-    write_block(address, block.data(), size, Kind::kData);
+    write_block(address, block.data(), size);
     set_invalid(old);
     set_pointer(slot, address);
   }

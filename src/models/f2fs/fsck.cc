@@ -303,7 +303,7 @@ void Fsck::repair() {
     SsaBlock block{};
     for (unsigned i = 0; i < kSegmentBlocks; ++i) block.entries[i] = owners_[s * kSegmentBlocks + i];
     const bool is_log = is_log_segment(s);
-    if (memory_.valid[s] != 0 && !is_log) write_block(layout_.ssa(s), &block, sizeof block, Kind::kSsa);
+    if (memory_.valid[s] != 0 && !is_log) write_block(layout_.ssa(s), &block, sizeof block);
   }
   memory_.used_blocks = static_cast<uint16_t>(used);
   memory_.sit_dirty = static_cast<uint16_t>((1u << layout_.sit_blocks()) - 1);

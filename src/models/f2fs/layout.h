@@ -37,26 +37,6 @@ inline constexpr unsigned kPackBlocks = 3;
 enum Log : uint8_t { kHotData, kWarmData, kColdData, kHotNode, kWarmNode, kColdNode };
 inline constexpr unsigned kLogs = 6;
 
-// What a block is for, as BlockKind of its writes.
-enum class Kind : uint16_t {
-  kUnknown,
-  kHeader,
-  kBody,
-  kFooter,
-  kSit,
-  kNat,
-  kSsa,
-  kInode,
-  kDirect,
-  kIndirect,
-  kDentries,
-  kData
-};
-inline constexpr const char* kKindNames[] = {
-    "unknown",     "checkpoint header", "checkpoint body",   "checkpoint footer",
-    "SIT block",   "NAT block",         "segment summaries", "inode",
-    "direct node", "indirect node",     "dentry block",      "file data"};
-
 // The first and the last block of a checkpoint pack. The pack counts if both hold the same version.
 struct PackEnd {
   uint32_t magic;

@@ -95,13 +95,12 @@ void Core::free_node(Nid nid) {
 
 void Core::flush_node(Nid nid, uint8_t flags) {
   Node out = edit(nid);
-  static constexpr Kind kKinds[] = {Kind::kUnknown, Kind::kInode, Kind::kDirect, Kind::kIndirect};
   const Log log = log_of(out);
   const Address address = allocate(log, nid, kIsNode);
   out.footer.flags = flags;
   out.footer.version = memory_.version;
   out.footer.next = position(log);
-  write_block(address, &out, sizeof out, kKinds[static_cast<unsigned>(out.kind)]);
+  write_block(address, &out, sizeof out);
   set_invalid(memory_.nat[nid].address);
   memory_.nat[nid].address = address;
   memory_.nat_dirty = static_cast<uint16_t>(memory_.nat_dirty | 1u << nid / kTableEntries);
@@ -211,8 +210,7 @@ void Core::flush_page(unsigned page) {
     return;
   }
   const Address address = allocate(key.log, slot.nid, slot.index);
-  write_block(address, page_bytes(page), config_.block_size,
-              key.log == kHotData ? Kind::kDentries : Kind::kData);
+  write_block(address, page_bytes(page), config_.block_size);
   set_invalid(old);
   set_pointer(slot, address);
   drop_page(page);

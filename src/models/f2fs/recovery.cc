@@ -81,7 +81,7 @@ void Core::claim(Address address, Nid nid, uint8_t index) {
   const Summary owner{nid, index, memory_.nat[nid].version};
   if (block.entries[offset] == owner) return;
   block.entries[offset] = owner;
-  write_block(layout_.ssa(segment), &block, sizeof block, Kind::kSsa);
+  write_block(layout_.ssa(segment), &block, sizeof block);
 }
 
 void Core::claim_file(Nid ino) {

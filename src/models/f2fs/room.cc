@@ -101,8 +101,7 @@ bool Core::move_segment(unsigned segment) {
     std::array<std::byte, kMaxBlockSize> bytes;
     read_block(address, bytes.data());
     const Address moved = allocate(kColdData, slot.nid, slot.index);
-    write_block(moved, bytes.data(), config_.block_size,
-                holder.directory != 0 ? Kind::kDentries : Kind::kData);
+    write_block(moved, bytes.data(), config_.block_size);
     set_invalid(address);
     set_pointer(slot, moved);
   }

@@ -26,7 +26,6 @@ class F2fsTarget : public Target {
     traits_.block_count = core_.layout().block_count();
     traits_.write_unit = config.block_size;
     traits_.max_file_size = core_.max_file_size();
-    traits_.block_kinds = kKindNames;
     traits_.problems = kProblems;
     traits_.marks = kMarkTexts;
   }

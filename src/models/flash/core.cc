@@ -13,10 +13,9 @@ int Core::erase(unsigned unit) {
   return disk_->discard(first, BlockCount(config_.pages)) == IoStatus::kOk ? 0 : EIO;
 }
 
-int Core::program(unsigned page, const Record& record, BlockUse use) {
-  const WriteFlags flags{.fua = false, .block_kind = static_cast<BlockKind>(use)};
+int Core::program(unsigned page, const Record& record) {
   const auto bytes = std::as_bytes(std::span(&record, 1));
-  return disk_->write(BlockAddress(page), bytes, flags) == IoStatus::kOk ? 0 : EIO;
+  return disk_->write(BlockAddress(page), bytes) == IoStatus::kOk ? 0 : EIO;
 }
 
 int Core::format(Disk& disk) {
@@ -191,7 +190,7 @@ int Core::clean(unsigned victim, unsigned spare) {
     if (!must_be_copied(page)) continue;
     const Record& record = pages_[page].record;
     const unsigned to = spare * config_.pages + copies++;
-    if (const int error = program(to, record, BlockUse::kCopy)) return error;
+    if (const int error = program(to, record)) return error;
     marks_ |= record.kind == Kind::kFile ? kCopied : kKeptDeletion;
     if (record.kind == Kind::kFile) memory_.files[record.ino].page_plus_1 = static_cast<uint8_t>(to + 1);
   }
@@ -209,12 +208,12 @@ int Core::clean(unsigned victim, unsigned spare) {
   return 0;
 }
 
-int Core::put(Record record, BlockUse use) {
+int Core::put(Record record) {
   if (const int error = make_room()) return error;
   record.sequence = memory_.sequence;
   record.check = record.sum();
   const unsigned page = memory_.unit * config_.pages + memory_.next;
-  if (const int error = program(page, record, use)) return error;
+  if (const int error = program(page, record)) return error;
   ++memory_.next;
   ++memory_.sequence;
   memory_.files[record.ino] = {};
@@ -239,14 +238,13 @@ int Core::create(std::string_view name) {
     marks_ |= kNoInode;
     return ENOSPC;
   }
-  return put({.kind = Kind::kFile, .ino = static_cast<uint8_t>(ino), .name = name_of(name)},
-             BlockUse::kRecord);
+  return put({.kind = Kind::kFile, .ino = static_cast<uint8_t>(ino), .name = name_of(name)});
 }
 
 int Core::remove(std::string_view name) {
   const unsigned ino = find(name);
   if (ino == kMaxFiles) return ENOENT;
-  return put({.kind = Kind::kDeleted, .ino = static_cast<uint8_t>(ino)}, BlockUse::kDeletion);
+  return put({.kind = Kind::kDeleted, .ino = static_cast<uint8_t>(ino)});
 }
 
 int Core::store(std::string_view name, std::span<const std::byte> bytes) {
@@ -258,7 +256,7 @@ int Core::store(std::string_view name, std::span<const std::byte> bytes) {
                 .size = static_cast<uint8_t>(bytes.size()),
                 .name = memory_.files[ino].name};
   std::ranges::copy(bytes, record.data.begin());
-  return put(record, BlockUse::kRecord);
+  return put(record);
 }
 
 int Core::read(unsigned ino, Record* out) {

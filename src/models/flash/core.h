@@ -94,10 +94,10 @@ class Core {
   unsigned records_to_copy(unsigned unit) const;
   unsigned erased_units(unsigned* first) const;
 
-  int put(Record record, BlockUse use);
+  int put(Record record);
   int make_room();
   int clean(unsigned victim, unsigned spare);
-  int program(unsigned page, const Record& record, BlockUse use);
+  int program(unsigned page, const Record& record);
   int erase(unsigned unit);
   void find_end();
 

@@ -24,7 +24,6 @@ class FlashTarget : public Target {
     traits_.erase_blocks = config.pages;
     traits_.write_unit = kWriteUnit;
     traits_.max_file_size = kDataBytes;
-    traits_.block_kinds = kUseNames;
     traits_.marks = kMarkTexts;
   }
 

@@ -86,7 +86,7 @@ void Core::write_data(bool all, Ino synced) {
       ++p;
       continue;
     }
-    write_disk(address, page_bytes(p), kBlockSize, Kind::kData);
+    write_disk(address, page_bytes(p), kBlockSize);
     if (failed_ == 0) drop_page(p);
   }
 }
@@ -131,7 +131,7 @@ void Core::write_record(Ino synced) {
       if ((memory_.revoked[a / 64] >> a % 64 & 1) == 0) continue;
       revoke.address[revoke.header.count++] = static_cast<Address>(a);
     }
-    write_disk(layout_.ring(at++), &revoke, sizeof revoke, Kind::kRevoke);
+    write_disk(layout_.ring(at++), &revoke, sizeof revoke);
     for (unsigned i = 0; i < revoke.header.count; ++i) memory_.logged[revoke.address[i]] = 0;
     memory_.revoked = {};
   }
@@ -144,7 +144,7 @@ void Core::write_record(Ino synced) {
   write_copies(list, count, synced, &at);
   if (barrier_inside && before) flush_disk();
   const Header commit_block{kRecordMagic, Part::kCommit, 0, memory_.sequence};
-  write_disk(layout_.ring(at++), &commit_block, sizeof commit_block, Kind::kCommit);
+  write_disk(layout_.ring(at++), &commit_block, sizeof commit_block);
   if (after) flush_disk();
 
   if (at > layout_.ring_blocks()) marks_ |= kWrapped;
@@ -173,10 +173,10 @@ void Core::write_copies(const std::array<uint8_t, kMaxPages>& list, unsigned cou
       if (config_.record != Record::kBarrier)
         descriptor.check[i] = static_cast<uint32_t>(digest_of(copies[i], memory_.sequence).lo);
     }
-    write_disk(layout_.ring((*at)++), &descriptor, sizeof descriptor, Kind::kDescriptor);
+    write_disk(layout_.ring((*at)++), &descriptor, sizeof descriptor);
     for (unsigned i = 0; i < tags; ++i) {
       const unsigned place = (*at)++ % layout_.ring_blocks();
-      write_disk(layout_.ring(place), copies[i].data(), kBlockSize, Kind::kCopy);
+      write_disk(layout_.ring(place), copies[i].data(), kBlockSize);
       memory_.logged[descriptor.address[i]] = static_cast<uint8_t>(place + 1);
     }
   }
@@ -201,7 +201,7 @@ bool Core::forget_size(Address address, Ino synced, std::byte* bytes) {
 
 void Core::write_journal_super() {
   const JournalSuper super{kJournalMagic, memory_.sequence, memory_.head, {}};
-  write_disk(Layout::journal_super(), &super, sizeof super, Kind::kJournalSuper);
+  write_disk(Layout::journal_super(), &super, sizeof super);
 }
 
 // Writes what the journal holds to its place, and clears the journal.
@@ -216,7 +216,7 @@ void Core::checkpoint(bool by_sync) {
       continue;
     }
     read_committed(address, block.data());
-    write_disk(address, block.data(), kBlockSize, layout_.kind_of(address));
+    write_disk(address, block.data(), kBlockSize);
   }
   flush_disk();
   write_journal_super();

@@ -57,12 +57,11 @@ void Core::read_block(Address address, std::byte* out) {
 }
 
 // After a failure nothing is written any more by the same op: a commit block, above all, would lie.
-void Core::write_disk(Address address, const void* bytes, size_t size, Kind kind) {
+void Core::write_disk(Address address, const void* bytes, size_t size) {
   if (failed_ != 0) return;
   std::array<std::byte, kBlockSize> block{};
   std::memcpy(block.data(), bytes, size);
-  const WriteFlags flags{.fua = false, .block_kind = static_cast<BlockKind>(kind)};
-  if (disk_->write(BlockAddress(address), block, flags) != IoStatus::kOk) failed_ = EIO;
+  if (disk_->write(BlockAddress(address), block) != IoStatus::kOk) failed_ = EIO;
   memory_.unflushed = 1;
 }
 
@@ -188,7 +187,7 @@ unsigned Core::count_logged() const {
 void Core::write_super(bool clean) {
   const Super super{kSuperMagic, static_cast<uint8_t>(config_.blocks), static_cast<uint8_t>(config_.inodes),
                     static_cast<uint8_t>(config_.journal), static_cast<uint8_t>(clean)};
-  write_disk(Layout::super(), &super, sizeof super, Kind::kSuper);
+  write_disk(Layout::super(), &super, sizeof super);
 }
 
 int Core::read_supers(Super* super, JournalSuper* journal) {
@@ -213,8 +212,7 @@ int Core::format(Disk& disk) {
   forget();
   disk_ = &disk;
   failed_ = 0;
-  for (unsigned a = 0; a < layout_.block_count(); ++a)
-    write_disk(static_cast<Address>(a), "", 0, Kind::kHome);
+  for (unsigned a = 0; a < layout_.block_count(); ++a) write_disk(static_cast<Address>(a), "", 0);
   memory_.sequence = 1;
   write_journal_super();
   const BlockMap blocks{1};
@@ -227,9 +225,9 @@ int Core::format(Disk& disk) {
                             .direct = {layout_.data(0)},
                             .indirect = 0,
                             .unused = {}};
-  write_disk(layout_.block_map(), &blocks, sizeof blocks, Kind::kBlockMap);
-  write_disk(layout_.inode_map(), &inodes, sizeof inodes, Kind::kInodeMap);
-  write_disk(layout_.inode_block(kRootIno), &table, sizeof table, Kind::kInodes);
+  write_disk(layout_.block_map(), &blocks, sizeof blocks);
+  write_disk(layout_.inode_map(), &inodes, sizeof inodes);
+  write_disk(layout_.inode_block(kRootIno), &table, sizeof table);
   write_super(true);
   flush_disk();
   const int error = failed_;
@@ -282,8 +280,8 @@ int Core::unmount() {
     if (memory_.stale_maps != 0) {
       const BlockMap blocks{memory_.block_map};
       const InodeMap inodes{memory_.inode_map, memory_.orphans};
-      write_disk(layout_.block_map(), &blocks, sizeof blocks, Kind::kBlockMap);
-      write_disk(layout_.inode_map(), &inodes, sizeof inodes, Kind::kInodeMap);
+      write_disk(layout_.block_map(), &blocks, sizeof blocks);
+      write_disk(layout_.inode_map(), &inodes, sizeof inodes);
     }
     checkpoint(false);
   }

@@ -151,7 +151,7 @@ class Core {
   void read_disk(Address address, std::byte* out);
   void read_committed(Address address, std::byte* out);
   void read_block(Address address, std::byte* out);
-  void write_disk(Address address, const void* bytes, size_t size, Kind kind);
+  void write_disk(Address address, const void* bytes, size_t size);
   void flush_disk();
   template <class T>
   T read_as(Address address);

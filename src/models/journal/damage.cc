@@ -57,8 +57,7 @@ void put_damage(const Config& config, Damage damage, Disk& disk) {
   block.entries[1] = bad_entry(config, damage, block.entries[0]);
   std::array<std::byte, kBlockSize> bytes{};
   std::memcpy(bytes.data(), &block, sizeof block);
-  const WriteFlags flags{.fua = false, .block_kind = static_cast<BlockKind>(Kind::kDirectory)};
-  const IoStatus status = disk.write(BlockAddress(address), bytes, flags);
+  const IoStatus status = disk.write(BlockAddress(address), bytes);
   SISYFS_ASSERT(status == IoStatus::kOk, "the disk at the start has no errors");
 }
 

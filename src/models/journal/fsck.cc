@@ -154,7 +154,7 @@ void Fsck::claim_blocks(Ino ino) {
     indirect.address[b] = 0;
     changed = true;
   }
-  if (changed && mends()) write_disk(inode.indirect, &indirect, sizeof indirect, Kind::kIndirect);
+  if (changed && mends()) write_disk(inode.indirect, &indirect, sizeof indirect);
 }
 
 void Fsck::unclaim_blocks(Ino ino) {
@@ -239,7 +239,7 @@ void Fsck::visit(Ino directory) {
       block.entries[e] = {};
       changed = true;
     }
-    if (changed && mends()) write_disk(address, &block, sizeof block, Kind::kDirectory);
+    if (changed && mends()) write_disk(address, &block, sizeof block);
   }
 }
 
@@ -247,7 +247,7 @@ void Fsck::empty_directory(Ino directory) {
   if (!mends()) return;
   const DirectoryBlock nothing{};
   for (const Address address : inodes_[directory].direct) {
-    if (address != 0) write_disk(address, &nothing, sizeof nothing, Kind::kDirectory);
+    if (address != 0) write_disk(address, &nothing, sizeof nothing);
   }
 }
 
@@ -306,13 +306,13 @@ void Fsck::write_back() {
     InodeBlock block{};
     for (unsigned i = first; i < std::min(first + kInodesInBlock, config_.inodes); ++i)
       block.inodes[i - first] = inodes_[i];
-    write_disk(layout_.inode_block(static_cast<Ino>(first)), &block, sizeof block, Kind::kInodes);
+    write_disk(layout_.inode_block(static_cast<Ino>(first)), &block, sizeof block);
   }
   if (!maps_changed_ || !config_.fsck_map) return;
   const BlockMap blocks{memory_.block_map};
   const InodeMap inodes{memory_.inode_map, memory_.orphans};
-  write_disk(layout_.block_map(), &blocks, sizeof blocks, Kind::kBlockMap);
-  write_disk(layout_.inode_map(), &inodes, sizeof inodes, Kind::kInodeMap);
+  write_disk(layout_.block_map(), &blocks, sizeof blocks);
+  write_disk(layout_.inode_map(), &inodes, sizeof inodes);
 }
 
 }  // namespace sisyfs::journal

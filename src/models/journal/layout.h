@@ -31,30 +31,8 @@ inline constexpr unsigned kEntries = 4;  // of a directory block
 inline constexpr unsigned kNameLength = 8;
 inline constexpr unsigned kMaxBlocks = 128;  // of the disk
 
-// What a block is for, as BlockKind of its writes.
-enum class Kind : uint8_t {
-  kUnknown,
-  kSuper,
-  kJournalSuper,
-  kRevoke,
-  kDescriptor,
-  kCopy,
-  kCommit,
-  kBlockMap,
-  kInodeMap,
-  kInodes,
-  kDirectory,
-  kIndirect,
-  kSymlink,
-  kData,
-  kHome,
-};
-inline constexpr const char* kKindNames[] = {
-    "unknown",       "superblock",       "journal superblock",
-    "revoke block",  "descriptor block", "journaled copy",
-    "commit block",  "block bitmap",     "inode bitmap",
-    "inode table",   "directory block",  "indirect block",
-    "symbolic link", "file data",        "journaled block in its place"};
+// What a page in memory is for: decides whether it goes to the journal.
+enum class Kind : uint8_t { kNone, kBlockMap, kInodeMap, kInodes, kDirectory, kIndirect, kSymlink, kData };
 
 struct Super {
   uint32_t magic;
@@ -164,12 +142,6 @@ class Layout {
   bool is_home(unsigned a) const { return a >= maps_ && a < end_; }
   unsigned index_of(Address a) const { return a - data_; }
   unsigned first_inode(Address a) const { return (a - inodes_) * kInodesInBlock; }
-  // What lies at an address, as far as the address tells.
-  Kind kind_of(Address a) const {
-    if (a == block_map()) return Kind::kBlockMap;
-    if (a == inode_map()) return Kind::kInodeMap;
-    return is_inodes(a) ? Kind::kInodes : Kind::kHome;
-  }
 
  private:
   static Address address(unsigned a) { return static_cast<Address>(a); }

@@ -121,7 +121,7 @@ void Core::replay(bool in_fsck) {
       }
       std::memcpy(block.data(), &inodes, sizeof inodes);
     }
-    write_disk(address, block.data(), kBlockSize, layout_.kind_of(address));
+    write_disk(address, block.data(), kBlockSize);
   }
   if (in_fsck) load_maps();
   if (memory_.used != 0 && (in_fsck ? config_.fsck_flush : config_.replay_flush)) flush_disk();

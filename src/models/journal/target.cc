@@ -41,7 +41,6 @@ class JournalTarget : public Target {
     traits_.block_count = core_.layout().block_count();
     traits_.write_unit = kBlockSize;
     traits_.max_file_size = Core::max_file_size();
-    traits_.block_kinds = kKindNames;
     traits_.problems = kProblems;
     traits_.marks = kMarkTexts;
   }
