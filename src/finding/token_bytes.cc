@@ -65,7 +65,10 @@ class Writer {
     if (step.id != id_ + 1) head |= layout::kHasId;
     if (step.task != task_) head |= layout::kHasTask;
     if (step.failure.kind != InjectedFailure::Kind::kNone) head |= layout::kFails;
-    if (head != layout::kHead) {
+    const bool is_plain_advance =
+        step.op.empty() && head == (layout::kHead | static_cast<unsigned>(Step::Kind::kAdvance) << 5);
+    const bool is_plain_op = !step.op.empty() && head == layout::kHead;
+    if (!is_plain_advance && !is_plain_op) {
       byte(head);
       if ((head & layout::kHasId) != 0) number(step.id - id_ - 1);
       if ((head & layout::kHasTask) != 0) number(step.task);

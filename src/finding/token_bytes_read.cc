@@ -112,7 +112,9 @@ class Reader {
     Step step;
     step.id = id_ + 1;
     step.task = task_;
-    if (head < layout::kHead) {
+    if (head == layout::kPlainAdvance) {
+      step.kind = Step::Kind::kAdvance;
+    } else if (head < layout::kHead) {
       step.op = op(head);
     } else {
       step.kind = static_cast<Step::Kind>((head & layout::kKind) >> 5);
@@ -203,12 +205,13 @@ class Reader {
     lost.push_back({event, {}});
     if ((head & layout::kLostParts) != 0) lost.back().parts = parts();
     if ((head & layout::kLostRun) == 0) return;
-    const size_t run = count(left, "lost events in a run") + 1;
+    const uint64_t run = number() + 1;
     const uint64_t stride = unfolded(number());
-    if (run >= left) fail("the token has a run that is longer than its list of lost events: copy it again");
+    if (run == 0 || run >= left)
+      fail("the token has a run that is longer than its list of lost events: copy it again");
     // The parts of the first are those of each.
     const LostEvent first = lost.back();
-    parts_ += first.parts.size() * run;
+    if (!failed()) parts_ += first.parts.size() * run;
     if (parts_ > kMostParts) fail("the token has too many parts: give a shorter finding");
     for (size_t i = 1; i <= run && !failed(); ++i) {
       lost.push_back(first);

@@ -22,13 +22,19 @@ inline constexpr uint8_t kHasTail = 0x02;  // other targets and surroundings fol
 inline constexpr std::array<Row, 2> kHeaderFlags{{{kPacked, "packed"}, {kHasTail, "tail"}}};
 
 // The first byte of a step: an op code where everything else has its default; or the end; or kHead and the
-// bits below it.
-inline constexpr uint8_t kPlainOps = 0x00;
+// bits below it. The code of an empty op, which no op has, stands for an advance.
+inline constexpr uint8_t kPlainOp = 0x00;
+inline constexpr uint8_t kPlainAdvance = 0x3E;
+inline constexpr uint8_t kPlainText = 0x3F;
 inline constexpr uint8_t kReserved = 0x40;
 inline constexpr uint8_t kEnd = 0x7F;
 inline constexpr uint8_t kHead = 0x80;
-inline constexpr std::array<Row, 4> kStepBytes{
-    {{kPlainOps, "plain op"}, {kReserved, "reserved"}, {kEnd, "end"}, {kHead, "head"}}};
+inline constexpr std::array<Row, 6> kStepBytes{{{kPlainOp, "plain op"},
+                                                {kPlainAdvance, "plain advance"},
+                                                {kPlainText, "plain op as text"},
+                                                {kReserved, "reserved"},
+                                                {kEnd, "end"},
+                                                {kHead, "head"}}};
 
 // Bits 0 and 1: the number of cuts; 3 stands for 3 and more, and a number follows that is added to 3.
 inline constexpr uint8_t kCutCount = 0x03;
@@ -72,8 +78,8 @@ struct OpForm {
   std::string_view name;
   std::string_view words;
 };
-inline constexpr uint8_t kNoOp = 0x3E;    // the op is empty
-inline constexpr uint8_t kTextOp = 0x3F;  // the op as one string
+inline constexpr uint8_t kNoOp = kPlainAdvance;  // the op is empty
+inline constexpr uint8_t kTextOp = kPlainText;   // the op as one string
 // clang-format off
 inline constexpr std::array<OpForm, 34> kOpForms{{
     {0, "create", "S"},         {1, "mkdir", "S"},         {2, "unlink", "S"},        {3, "rmdir", "S"},
