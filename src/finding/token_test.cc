@@ -37,6 +37,13 @@ Step op(uint32_t id, std::string text) {
   return step;
 }
 
+void expect_comes_back(const Finding& finding) {
+  const std::string token = make_token(finding);
+  const Result<Finding> again = parse_token(token);
+  ASSERT_TRUE(again) << token << ": " << again.error().message;
+  EXPECT_TRUE(*again == finding) << token;
+}
+
 // Four ops, two power cuts, twenty lost events; `stride` blocks between the addresses of two events.
 Finding twenty_lost(uint64_t stride) {
   Finding finding;
@@ -73,7 +80,7 @@ TEST(FindingTokenTest, IsShortEnoughToPaste) {
   for (const uint64_t stride : {1, 2, 3, 5, 7}) {
     const std::string token = make_token(twenty_lost(stride));
     EXPECT_LT(token.size(), 120u) << token;
-    EXPECT_EQ(*parse_token(token), twenty_lost(stride));
+    expect_comes_back(twenty_lost(stride));
   }
 }
 
@@ -86,7 +93,7 @@ TEST(FindingTokenTest, RunsOfLostEventsTakeNoRoom) {
   for (uint32_t i = 0; i < 10'000; ++i)
     finding.steps[0].cuts[0].lost.push_back({{1, 0, i + 1, 0, 1000 + uint64_t{i} * 8}, {0, 2}});
   EXPECT_LT(make_token(finding).size(), before + 24);
-  EXPECT_EQ(*parse_token(make_token(finding)), finding);
+  expect_comes_back(finding);
 }
 
 TEST(FindingTokenTest, RepeatedStepsTakeNoRoom) {
@@ -95,7 +102,7 @@ TEST(FindingTokenTest, RepeatedStepsTakeNoRoom) {
   for (uint32_t i = 0; i < 100'000; ++i)
     finding.steps.push_back(op(i + 1, i % 2 == 0 ? "append /a 512" : "fsync /a"));
   EXPECT_LT(make_token(finding).size(), 60u);
-  EXPECT_EQ(*parse_token(make_token(finding)), finding);
+  expect_comes_back(finding);
 }
 
 // Paths of plug-ins hold anything.
