@@ -1,7 +1,7 @@
 // Finding: a broken promise of a system under check, with everything needed to see it again. A plain value.
 //
 //   Finding finding{.kind = FindingKind::kNotAllowed, .setup = {"journal", {"revoke=off"}}, .steps = steps};
-//   std::string token = make_token(finding);          // report/token.h
+//   std::string token = make_token(finding);          // finding/token.h
 //   Result<Story> story = check.tell(finding.steps);  // finding/check.h
 #pragma once
 
@@ -13,6 +13,8 @@
 #include "machine/step.h"
 
 namespace sisyfs {
+// Keeps these types apart from those of judge/finding.h, which have the same names, until that file goes.
+inline namespace v2 {
 
 // A target and the settings that differ from its defaults, as "name=value" in the order of declaration.
 struct Setup {
@@ -34,4 +36,5 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
+}  // namespace v2
 }  // namespace sisyfs
