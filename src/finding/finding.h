@@ -14,7 +14,6 @@
 
 namespace sisyfs {
 // Keeps these types apart from those of judge/finding.h, which have the same names, until that file goes.
-inline namespace v2 {
 
 // A target and the settings that differ from its defaults, as "name=value" in the order of declaration.
 struct Setup {
@@ -36,5 +35,4 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-}  // namespace v2
 }  // namespace sisyfs

@@ -10,7 +10,6 @@
 #include "finding/valid.h"
 
 namespace sisyfs {
-inline namespace v2 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -415,5 +414,4 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace v2
 }  // namespace sisyfs

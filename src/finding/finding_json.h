@@ -17,7 +17,6 @@
 #include "finding/finding.h"
 
 namespace sisyfs {
-inline namespace v2 {
 
 inline constexpr const char* kFindingSchema = "sisyfs.finding/2";
 
@@ -43,5 +42,4 @@ Result<std::vector<Finding>> findings_in(std::string_view text, std::string_view
 // As it is written to files. JSON is UTF-8; bytes of a path that are not are replaced. The token has them.
 std::string text_of(const nlohmann::ordered_json& json);
 
-}  // namespace v2
 }  // namespace sisyfs

@@ -12,7 +12,6 @@
 #include "finding/valid.h"
 
 namespace sisyfs {
-inline namespace v2 {
 namespace {
 
 constexpr std::string_view kVersion = "s2";
@@ -139,5 +138,4 @@ Result<Finding> parse_token(std::string_view token) {
   return finding;
 }
 
-}  // namespace v2
 }  // namespace sisyfs

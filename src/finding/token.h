@@ -18,7 +18,6 @@
 #include "finding/finding.h"
 
 namespace sisyfs {
-inline namespace v2 {
 
 // For a finding that validate() accepts (finding/valid.h), parse_token() gives an equal one back.
 std::string make_token(const Finding& finding);
@@ -27,5 +26,4 @@ std::string make_token(const Finding& finding);
 // off, changed, of a later program, or steps that break a rule.
 Result<Finding> parse_token(std::string_view token);
 
-}  // namespace v2
 }  // namespace sisyfs

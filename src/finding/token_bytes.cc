@@ -8,7 +8,6 @@
 #include "finding/token_layout.h"
 
 namespace sisyfs {
-inline namespace v2 {
 namespace {
 
 namespace layout = token_layout;
@@ -225,5 +224,4 @@ std::string token_bytes(const Finding& finding) {
   return static_cast<char>(header) + (shorter ? packed : plain);
 }
 
-}  // namespace v2
 }  // namespace sisyfs

@@ -8,7 +8,6 @@
 #include "finding/finding.h"
 
 namespace sisyfs {
-inline namespace v2 {
 
 // Steps, other targets and surroundings. Never fails: a finding that breaks a rule of finding/valid.h gives
 // bytes too, which a reader refuses or takes for another finding.
@@ -18,5 +17,4 @@ std::string token_bytes(const Finding& finding);
 // finding beyond the limits of finding/valid.h. Other rules are left to validate().
 Status read_token_bytes(std::string_view bytes, Finding& finding);
 
-}  // namespace v2
 }  // namespace sisyfs

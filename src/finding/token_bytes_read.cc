@@ -8,7 +8,6 @@
 #include "finding/valid.h"
 
 namespace sisyfs {
-inline namespace v2 {
 namespace {
 
 namespace layout = token_layout;
@@ -274,5 +273,4 @@ Status read_token_bytes(std::string_view bytes, Finding& finding) {
   return Reader(*plain).read(has_tail, finding);
 }
 
-}  // namespace v2
 }  // namespace sisyfs

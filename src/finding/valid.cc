@@ -9,7 +9,6 @@
 #include "target/options.h"
 
 namespace sisyfs {
-inline namespace v2 {
 namespace {
 
 bool has_control_characters(std::string_view text) {
@@ -159,5 +158,4 @@ Status validate(const Finding& finding) {
   return StepRules(finding).check();
 }
 
-}  // namespace v2
 }  // namespace sisyfs

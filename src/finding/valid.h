@@ -12,7 +12,6 @@
 #include "finding/finding.h"
 
 namespace sisyfs {
-inline namespace v2 {
 
 // Limits of one finding. They bound the memory that a hostile file or token can make the program allocate.
 inline constexpr size_t kMostSteps = 1'000'000;
@@ -26,5 +25,4 @@ inline constexpr size_t kMostOthers = 1'000;     // targets that are compared; a
 // Bad input for a finding that breaks a rule: one sentence that names the place and what to change.
 Status validate(const Finding& finding);
 
-}  // namespace v2
 }  // namespace sisyfs
