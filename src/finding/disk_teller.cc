@@ -60,9 +60,9 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
   if (step.kind != Step::Kind::kOp)
     return cannot(fmt::format("step {} is one of interleaved tasks, and this target runs whole ops", step.id));
   if (state.damaged != (op.kind == OpKind::kFsck))
-    return cannot(fmt::format(state.damaged ? "step {} needs a mounted system, and this one begins damaged"
-                                            : "step {} repairs a system that is mounted",
-                              step.id));
+    return cannot(fmt::format("step {} {}", step.id,
+                              state.damaged ? "needs a mounted system, and this one begins damaged"
+                                            : "repairs a system that is mounted"));
   if (op.kind != OpKind::kFsck && !kind_.ops.has(op.kind))
     return cannot(fmt::format("step {}: the target has no op '{}'", step.id, op_name(op.kind)));
   if (op.kind == OpKind::kRestore && !state.saved_tree)
@@ -204,7 +204,8 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   const Episode episode = machine.episode();
   MediaState disk = machine.disk();
   CrashPoints points(worker_->plan().setup.cuts.device, disk);
-  CrashState state(points.epoch());
+  const Epoch none(worker_->plan().setup.cuts.device, disk.durable);
+  CrashState state(none);
   CutAtHand cut;
   StoryStep told;
   told.kind = StoryStep::Kind::kCrash;
@@ -283,10 +284,9 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   step.op = to_text(op);
   step.text = cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
   if (episode.failed)
-    step.text += fmt::format(episode.failure.kind == InjectedFailure::Kind::kAllocation
-                                 ? "; allocation {} fails"
-                                 : "; access {} to the disk fails",
-                             episode.failure.nth);
+    step.text += episode.failure.kind == InjectedFailure::Kind::kAllocation
+                     ? fmt::format("; allocation {} fails", episode.failure.nth)
+                     : fmt::format("; access {} to the disk fails", episode.failure.nth);
   const size_t promises = cut ? named.cuts[0].promises : SIZE_MAX;
   const Stable stable = episode.is_dead()                      ? Stable::kNothing
                         : promises > episode.words.count() ? episode.words.said()

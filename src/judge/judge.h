@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "disk/media.h"
 #include "explore/system.h"
 #include "judge/catalogue.h"
 #include "judge/kind_table.h"

@@ -20,6 +20,7 @@
 #include <memory>
 
 #include "machine/episode.h"
+#include "machine/memo.h"
 #include "machine/power_cuts.h"
 #include "machine/recoverer.h"
 #include "machine/settler.h"
