@@ -70,7 +70,7 @@ Claim claim_of(const std::string& column) {
 
 DiskSetup setup_for(const Habits& habits, const Claim& claim) {
   DiskSetup setup;
-  setup.make_target = [=] { return std::make_unique<toy::ToyFs>(habits, claim); };
+  setup.kind = toy::kind_of(habits, claim);
   setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kRename, OpKind::kWrite, OpKind::kFsync,
                            OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kSync);
   setup.bounds.max_files = 2;

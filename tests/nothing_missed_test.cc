@@ -15,16 +15,17 @@ namespace sisyfs {
 namespace {
 
 // Keeps up to two empty files; which of them are there is the first byte of block 0.
-class TwoFiles : public Target {
+class TwoFiles : public Target, public SavesMemory {
  public:
-  explicit TwoFiles(uint64_t blocks = 4) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
-    traits_.block_size = 16;
-    traits_.block_count = blocks;
+  static TargetKind kind() {
+    TargetKind kind;
+    kind.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
+    kind.disks = {.block_size = 16, .block_count = BlockCount(kBlocks)};
+    return kind;
   }
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+  int format(Media&) override { return 0; }
+  int mount(Media& disk) override {
     disk_ = &disk;
     files_ = get(0);
     return 0;
@@ -42,13 +43,14 @@ class TwoFiles : public Target {
   }
   Walk walk() override { return {0, Path("/"), tree()}; }
   Snapshot save() const override { return Snapshot(files_, Digest{1, files_}); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     files_ = snapshot.empty() ? uint8_t{0} : snapshot.as<uint8_t>();
   }
 
  protected:
   static constexpr uint8_t kA = 1, kB = 2;
+  static constexpr uint64_t kBlocks = 4;
 
   // Puts to the disk which files there are. 0 or an errno.
   virtual int change(uint8_t files) { return put(0, files), flush(), 0; }
@@ -70,7 +72,6 @@ class TwoFiles : public Target {
   }
   void flush() { (void)disk_->flush(); }
 
-  Traits traits_;
   Disk* disk_ = nullptr;
   uint8_t files_ = 0;
   bool failed_ = false;  // the last access did
@@ -79,7 +80,8 @@ class TwoFiles : public Target {
 template <class System>
 DiskSetup setup_of() {
   DiskSetup setup;
-  setup.make_target = [] { return std::make_unique<System>(); };
+  setup.kind = System::kind();
+  setup.kind.make = [] { return std::make_unique<System>(); };
   setup.bounds.names = {"a", "b"};
   setup.bounds.max_files = 2;
   return setup;
@@ -100,7 +102,7 @@ constexpr uint32_t kOutOfRange = bit(FindingKind::kOutOfRange);
 class StraysInWalk : public TwoFiles {
  public:
   Walk walk() override {
-    if (files_ != 0) (void)get(traits_.block_count);
+    if (files_ != 0) (void)get(kBlocks);
     return TwoFiles::walk();
   }
 };
@@ -134,7 +136,7 @@ std::string told(DiskSetup setup, uint32_t kind) {
 class StraysInUnmount : public TwoFiles {
  public:
   int unmount() override {
-    (void)get(traits_.block_count);
+    (void)get(kBlocks);
     return TwoFiles::unmount();
   }
 };
@@ -151,15 +153,20 @@ TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
 }
 
 // Its check clears a flag, without which its mount goes astray.
-class StraysWithoutCheck : public TwoFiles {
+class StraysWithoutCheck : public TwoFiles, public ChecksOffline {
  public:
-  StraysWithoutCheck() { traits_.has_fsck = traits_.mount_recovers = true; }
-  int mount(Disk& disk) override {
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.has_fsck = kind.claims.mount_recovers = true;
+    return kind;
+  }
+  ChecksOffline* checks_offline() override { return this; }
+  int mount(Media& disk) override {
     disk_ = &disk;
-    if (get(1) != 0) (void)get(traits_.block_count);
+    if (get(1) != 0) (void)get(kBlocks);
     return TwoFiles::mount(disk);
   }
-  void fsck(Disk& disk, FsckMode mode, RepairReport*) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport*) override {
     disk_ = &disk;
     if (mode == FsckMode::kRepair && get(1) != 0) put(1, 0), flush();
   }
@@ -195,7 +202,11 @@ TEST(StrayAccessTest, OfAMountWithoutTheCheckIsTold) {
 // relies on it, and cannot do with one half; no recovery looks at it.
 class ReliesOnHint : public TwoFiles {
  public:
-  ReliesOnHint() { traits_.durable_ops = true; }
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.claims.durable_ops = true;
+    return kind;
+  }
 
  private:
   int change(uint8_t files) override {
@@ -268,17 +279,22 @@ TEST(LeftOutTest, MomentsThatWereNotLookedAtMakeTheVerdictUnknown) {
 // A recovery that looks at everything that is in doubt.
 class ManyBlocks : public TwoFiles {
  public:
-  static constexpr uint8_t kBlocks = 14;
-  ManyBlocks() : TwoFiles(kBlocks + 1) { traits_.contract = Contract::kStructure; }
-  int mount(Disk& disk) override {
+  static constexpr uint8_t kDoubtful = 14;
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.disks.block_count = BlockCount(kDoubtful + 1);
+    kind.claims.contract = Contract::kStructure;
+    return kind;
+  }
+  int mount(Media& disk) override {
     if (const int error = TwoFiles::mount(disk)) return error;
-    for (uint8_t block = 1; block <= kBlocks; ++block) (void)get(block);
+    for (uint8_t block = 1; block <= kDoubtful; ++block) (void)get(block);
     return 0;
   }
 
  private:
   int change(uint8_t) override {
-    for (uint8_t block = 1; block <= kBlocks; ++block) put(block, 1);
+    for (uint8_t block = 1; block <= kDoubtful; ++block) put(block, 1);
     return 0;
   }
 };
@@ -293,13 +309,13 @@ TEST(LeftOutTest, CrashStatesBeyondTheLastNumberAreCounted) {
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << lazy;
     EXPECT_EQ(result.crash_states, DiskMove::kStates) << lazy;
-    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kBlocks) - DiskMove::kStates) << lazy;
+    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kDoubtful) - DiskMove::kStates) << lazy;
   }
 }
 
 // Edges of one piece are two and twice as many as there are blocks: nothing lost, nothing kept, one of each.
 TEST(LeftOutTest, OnlySamplesThatWereJudgedAreCounted) {
-  constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kBlocks;
+  constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kDoubtful;
   for (const uint64_t samples : {uint64_t{100}, uint64_t{DiskMove::kStates}}) {
     DiskSetup setup = setup_of<ManyBlocks>();
     setup.bounds.names = {"a"};
@@ -309,7 +325,7 @@ TEST(LeftOutTest, OnlySamplesThatWereJudgedAreCounted) {
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << samples;
     EXPECT_EQ(result.sampled, std::min(samples, DiskMove::kStates - kEdges)) << samples;
     EXPECT_EQ(result.crash_states, kEdges + result.sampled) << samples;
-    EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kBlocks) << samples;
+    EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kDoubtful) << samples;
   }
 }
 

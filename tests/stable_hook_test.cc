@@ -18,9 +18,7 @@ using toy::When;
 
 DiskSetup setup_for(const Habits& habits, bool lazy = false) {
   DiskSetup setup;
-  setup.make_target = [=] {
-    return std::make_unique<toy::ToyFs>(habits, Claim{.contract = Contract::kAtomic});
-  };
+  setup.kind = toy::kind_of(habits, Claim{.contract = Contract::kAtomic});
   setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kSync);
   setup.bounds.max_files = 2;
   setup.bounds.names = {"a", "b"};

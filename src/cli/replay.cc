@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 
-#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"
@@ -46,15 +45,19 @@ Status write_image(const std::string& path, const Story& story) {
   return write_file(path, bytes);
 }
 
+// Whether the target is foreign code, which runs in a process of its own.
+bool is_isolated(const Replay& replay) {
+  return registry().isolation_of(replay.setup.target) == Isolation::kProcess;
+}
+
 int replay_here(const std::vector<Replay>& replays, bool quiet, const std::string& image) {
   int exit = kClean;
   for (const Replay& replay : replays) {
     const Result<NamedCheck> named = registry().make(replay.setup.target, replay.setup.settings);
     if (!named) return fail(named.error());
     const Result<Story> story = named->check->tell(replay.trace);
-    // Code that was changed may have lost the way there; the trace is as the token has it, which was looked
-    // at.
-    if (!story && is_plugin(replay.setup.target) && story.error().kind == ErrorKind::kBadInput) {
+    // The token was checked before. So the code of the target has changed, and the trace is not possible now.
+    if (!story && is_isolated(replay) && story.error().kind == ErrorKind::kBadInput) {
       fmt::print(
           "{} {}: does not happen any more: the code has changed and cannot go that way ({}). "
           "'sisyfs check' finds out whether there is another\n",
@@ -78,10 +81,9 @@ int run_replay(const std::string& what, bool quiet, const std::string& image) {
   if (!replays) return fail(replays.error());
   if (!image.empty() && replays->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
-  const auto foreign = [](const Replay& replay) { return is_plugin(replay.setup.target); };
-  if (std::none_of(replays->begin(), replays->end(), foreign)) return replay_here(*replays, quiet, image);
+  if (std::ranges::none_of(*replays, is_isolated)) return replay_here(*replays, quiet, image);
   for (const Replay& replay : *replays) {
-    if (!foreign(replay)) continue;
+    if (!is_isolated(replay)) continue;
     if (Status s = start_with_sanitizer(replay.setup.target); !s) return fail(s.error());
   }
   return supervise([&] { return replay_here(*replays, quiet, image); });

@@ -34,9 +34,9 @@ bool is_system_op(OpKind kind) {
 }
 
 // Whether an op that succeeds promises that everything is durable.
-bool promises_all(const Traits& traits, OpKind kind) {
-  if (traits.durable_ops || !traits.has_disk()) return true;
-  if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(kind)) return traits.fsync_all;
+bool promises_all(const TargetKind& target, OpKind kind) {
+  if (target.claims.durable_ops || !target.has_disk()) return true;
+  if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(kind)) return target.claims.fsync_all;
   return kind == OpKind::kSync || kind == OpKind::kRemount;
 }
 
@@ -49,13 +49,22 @@ uint8_t letter_of(const Op& op, const Tree& tree) {
   return directory ? letter | DiskSystemState::kOnDirectory : letter;
 }
 
-ContractRules rules_of(const Traits& traits) {
-  return {
-      .data_unit = traits.write_unit, .fsync_names = traits.fsync_names, .rename_both = traits.rename_both};
+ContractRules rules_of(const TargetKind& kind) {
+  return {.data_unit = kind.limits.write_unit,
+          .fsync_names = kind.claims.fsync_names,
+          .rename_both = kind.claims.rename_both};
 }
 
 uint16_t new_edges_of(Target& target) {
-  return static_cast<uint16_t>(std::min<uint64_t>(target.take_new_edges(), UINT16_MAX));
+  CoversCode* covers = target.covers_code();
+  return covers == nullptr ? uint16_t{0}
+                           : static_cast<uint16_t>(std::min<uint64_t>(covers->take_new_edges(), UINT16_MAX));
+}
+
+std::unique_ptr<Target> make_target(const TargetKind& kind) {
+  std::unique_ptr<Target> target = kind.make();
+  SISYFS_ASSERT(target->saves_memory() != nullptr, "a search needs a target whose memory can be saved");
+  return target;
 }
 
 }  // namespace
@@ -63,12 +72,13 @@ uint16_t new_edges_of(Target& target) {
 DiskRig::DiskRig(const DiskSetup& setup, const Bounds& bounds, const Image& blank)
     : setup_(setup),
       bounds_(bounds),
-      target_(setup.make_target()),
-      traits_(target_->traits()),
+      target_(make_target(setup.kind)),
+      kind_(setup.kind),
+      saves_(*target_->saves_memory()),
       workload_(workload_of(bounds)),
       disk_(blank),
       recoverer_(setup, bounds, *target_, blank),
-      during_(traits_.contract, Tree(), rules_of(traits_)),
+      during_(kind_.claims.contract, Tree(), rules_of(kind_)),
       after_(during_),
       earlier_stable_(during_),
       this_stable_(during_),
@@ -97,10 +107,10 @@ int DiskRig::put_initial(DiskSystemState& to) {
   }
   to.damaged = setup_.damage != nullptr;
   to.over = false;
-  to.memory = target_->save();
+  to.memory = saves_.save();
   to.disk = settle(disk_.state());
   to.kept.reset();
-  to.expectation = Expectation(traits_.contract, walk.tree, rules_of(traits_));
+  to.expectation = Expectation(kind_.claims.contract, walk.tree, rules_of(kind_));
   to.system_ops = to.failures = 0;
   to.last_ops = 0;
   to.shape = walk.tree.shape();
@@ -156,7 +166,7 @@ bool DiskRig::run_again() {
       if (from_->failures >= setup_.failures) return false;
       if (fail_ != 0 && !failed_yet_) {
         // After the accesses to the disk come the allocations.
-        if (fail_memory_ || !setup_.fail_memory || !traits_.fails_allocations) return false;
+        if (fail_memory_ || !setup_.fail_memory || target_->fails_allocations() == nullptr) return false;
         fail_memory_ = true;
         fail_ = 0;
       }
@@ -181,6 +191,18 @@ void DiskRig::watch_open() {
   disk_.watch(&reads_, &open_states_);
 }
 
+void DiskRig::set_failure(uint32_t number) {
+  if (!fail_memory_)
+    disk_.fail_call(number);
+  else if (FailsAllocations* allocations = target_->fails_allocations())
+    allocations->fail_allocation(number);
+}
+
+bool DiskRig::memory_failed() {
+  const FailsAllocations* allocations = target_->fails_allocations();
+  return allocations != nullptr && allocations->allocation_failed();
+}
+
 bool DiskRig::run_this_way() {
   const Op& op = ops_[crash_move_.op].op;
   outcome_ = {};
@@ -192,19 +214,19 @@ bool DiskRig::run_this_way() {
   }
   disk_.load(from_->disk);
   events_before_ = disk_.state().log.size();
-  target_->load(from_->memory, disk_);
+  saves_.load(from_->memory, disk_);
   Tree tree = from_->expectation.now();
   letter_ = letter_of(op, tree);
   expected_ = sisyfs::apply(op, tree);
   if (op.kind == OpKind::kRestore) tree = *from_->kept;
   disk_.note({BoundaryKind::kOpBegin, 0});
-  (void)target_->take_marks();
-  (void)target_->take_new_edges();
+  (void)marks_of(*target_);
+  (void)new_edges_of(*target_);
   watch_open();
-  fail_memory_ ? target_->fail_allocation(fail_) : disk_.fail_call(fail_);
+  set_failure(fail_);
   result_ = perform(op);
-  const bool failed = fail_memory_ ? target_->allocation_failed() : disk_.call_failed();
-  fail_memory_ ? target_->fail_allocation(0) : disk_.fail_call(0);
+  const bool failed = fail_memory_ ? memory_failed() : disk_.call_failed();
+  set_failure(0);
   if (fail_ != 0 && !failed) {
     disk_.watch(nullptr);
     return false;
@@ -215,7 +237,7 @@ bool DiskRig::run_this_way() {
   if (failed) outcome_.marks |= kAccessFailed;
   disk_.note({BoundaryKind::kOpEnd, 0});
   const uint32_t faults = faults_of(*target_);
-  if (is_dead(faults)) {
+  if (found_dead(faults)) {
     judge_death(faults);
   } else {
     judge_answer(op, std::move(tree));
@@ -237,7 +259,7 @@ bool DiskRig::is_refusal() const {
 
 void DiskRig::judge_answer(const Op& op, Tree tree) {
   const bool no_space =
-      result_.error == ENOSPC && expected_.error == 0 && traits_.limited_space && needs_space(op.kind);
+      result_.error == ENOSPC && expected_.error == 0 && kind_.claims.limited_space && needs_space(op.kind);
   if (no_space) outcome_.marks |= kNoSpace;
   if (expected_.error != 0) outcome_.marks |= kRefused;
   const bool same =
@@ -263,7 +285,7 @@ void DiskRig::judge_answer(const Op& op, Tree tree) {
     after_.end_op(0);
   }
   if (words_.said() == Stable::kThisCallToo && result_.error == 0) after_.promise_all();
-  if (result_.error == 0 && promises_all(traits_, op.kind)) {
+  if (result_.error == 0 && promises_all(kind_, op.kind)) {
     disk_.note({BoundaryKind::kPromise, 0});
     after_.promise_all();
   } else if (result_.error == 0 && (op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync)) {
@@ -306,7 +328,7 @@ const Expectation& DiskRig::expectation_after(size_t promises) const {
 }
 
 void DiskRig::judge_op() {
-  memory_ = target_->save();
+  memory_ = saves_.save();
   // Who could not be unmounted or mounted again because the disk failed has nothing to show.
   const bool gone = is_refusal() && ops_[crash_move_.op].op.kind == OpKind::kRemount;
   if (outcome_.findings == 0 && !gone) {
@@ -485,7 +507,7 @@ void DiskRig::put_crash(DiskSystemState& to, Parts parts) {
     disk_print = *known;
   }
   to.memory = recovered.memory;
-  to.expectation = Expectation(traits_.contract, recovered.tree, rules_of(traits_));
+  to.expectation = Expectation(kind_.claims.contract, recovered.tree, rules_of(kind_));
   to.kept.reset();
   to.print = print_of(disk_print, to);
 }
@@ -536,7 +558,7 @@ const DiskRig::WalkAnswer& DiskRig::walk(const Snapshot& memory) {
 
 const Walk& DiskRig::walk_again() {
   walk_ = target_->walk();
-  (void)target_->take_faults();
+  (void)faults_of(*target_);
   return walk_;
 }
 

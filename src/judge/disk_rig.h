@@ -94,7 +94,8 @@ class DiskRig {
   // Also of the op fsck on a damaged disk, which is judged as a recovery.
   const Recovery& recovered() const { return from_->damaged ? repaired_ : cuts_.recovered(); }
   RecoveryNotes notes();
-  const Target& target() const { return *target_; }
+  Target& target() { return *target_; }
+  const TargetKind& kind() const { return kind_; }
   bool from_damaged() const { return from_->damaged; }
 
   // Crash states since begin().
@@ -115,6 +116,9 @@ class DiskRig {
   OpResult perform(const Op& op);
   // Begins the op once more; false if what it was begun for did not come about.
   bool run_this_way();
+  // Lets the access or allocation with this number fail; 0: none.
+  void set_failure(uint32_t number);
+  bool memory_failed();
   void judge_answer(const Op& op, Tree tree);
   // The expectations once the target has said, in the middle of the op, that it is stable.
   void heed_words(const Tree& after, bool may_be_done);
@@ -143,7 +147,8 @@ class DiskRig {
   const DiskSetup& setup_;
   const Bounds& bounds_;
   std::unique_ptr<Target> target_;
-  const Traits& traits_;
+  const TargetKind& kind_;
+  SavesMemory& saves_;
   Workload workload_;
   Media disk_;
   Recoverer recoverer_;

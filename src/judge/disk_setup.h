@@ -17,8 +17,7 @@
 namespace sisyfs {
 
 struct DiskSetup {
-  // A new instance of the target, each time the same. Called from several threads.
-  std::function<std::unique_ptr<Target>()> make_target;
+  TargetKind kind;               // what is checked; each worker makes one instance of it
   Bounds bounds;                 // of the workload, in the target's write units; see bounds_for()
   DeviceModel device;            // what a power cut may leave
   EnumerationBound enumeration;  // how many of that are looked at
@@ -30,9 +29,6 @@ struct DiskSetup {
   uint32_t failures = 0;         // disk accesses and allocations that fail on a path, at most
   bool fail_disk = true;         // of these, the accesses
   bool fail_memory = true;       // and the allocations, where the target has them fail
-  uint32_t faults = 0;           // findings of faults (target/target.h) that the target may have
-  bool one_thread = false;       // the target cannot be used by more than one
-  std::string snapshots;         // how its memory is saved, if not by a plain copy
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;
   // The edges of the target's code, if it is instrumented; asked before and after a search.
@@ -112,7 +108,7 @@ enum DiskMark : uint32_t {
   kCutInRecovery = 1u << 4,  // the power went in recovery
   kAccessFailed = 1u << 5,   // a disk access failed
   kUndecidedRead = 1u << 6,  // an op read what an earlier power cut had left open
-  kOfTarget = 1u << 8,       // and from here on those of the target (Traits::marks)
+  kOfTarget = 1u << 8,       // and from here on those of the target (Vocabulary::marks)
   kLeftOut = 1u << 31,       // ops or crash states were left out by a bound: no pass
 };
 

@@ -11,17 +11,18 @@ namespace sisyfs {
 namespace {
 
 // What was written, in the target's words, or its first bytes as numbers.
-std::string content_of(const Target& target, const Event& event) {
+std::string content_of(const TargetKind& kind, Target& target, const Event& event) {
   constexpr size_t kShown = 16;
-  if (event.kind == EventKind::kDiscard) return target.traits().erase_blocks != 0 ? "erased" : "discarded";
-  const size_t size = target.traits().block_size;
+  if (event.kind == EventKind::kDiscard) return kind.disks.is_flash() ? "erased" : "discarded";
+  const size_t size = kind.disks.block_size;
   std::vector<std::byte> bytes(size * event.count.value);
   for (uint64_t i = 0; i < event.count.value; ++i) {
     if (const Block* block = event.block(i))
       std::copy(block->bytes().begin(), block->bytes().end(),
                 bytes.begin() + static_cast<ptrdiff_t>(i * size));
   }
-  std::string text = target.describe_write(event.first.value, bytes);
+  const NamesBlocks* names = target.names_blocks();
+  std::string text = names == nullptr ? std::string() : names->describe_write(event.first.value, bytes);
   if (!text.empty()) return text;
   for (size_t i = 0; i < std::min(bytes.size(), kShown); ++i)
     text += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned>(bytes[i]));
@@ -35,7 +36,7 @@ struct StrayText {
   const char* expected;
 };
 
-StrayText text_of_stray(const Event& event, const Traits& traits) {
+StrayText text_of_stray(const Event& event, const Geometry& disk) {
   if (event.access == Access::kProgramAgain)
     return {FindingKind::kFlashMisuse,
             fmt::format("programs page {}, which is not erased", event.first.value),
@@ -44,11 +45,11 @@ StrayText text_of_stray(const Event& event, const Traits& traits) {
     return {FindingKind::kFlashMisuse,
             fmt::format("erases {} from page {} on, with erase units of {} pages",
                         event.count.value == 1 ? "1 page" : fmt::format("{} pages", event.count.value),
-                        event.first.value, traits.erase_blocks),
+                        event.first.value, disk.erase_blocks),
             "whole units are erased"};
   return {FindingKind::kOutOfRange,
           fmt::format("{} block {} of a disk of {}", event.access == Access::kRead ? "reads" : "writes",
-                      event.first.value, traits.block_count),
+                      event.first.value, disk.block_count.value),
           "accesses stay on the disk"};
 }
 
@@ -134,7 +135,7 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
   step.op = to_text(op);
   const uint32_t findings = rig_->outcome().findings;
-  const bool dead = is_dead(findings);
+  const bool dead = found_dead(findings);
   step.text = cut || dead ? "does not return" : fmt::format("answers {}", answer_of(rig_->result()));
   if (const uint32_t failed = rig_->failed_access())
     step.text += fmt::format("; access {} to the disk fails", failed);
@@ -149,8 +150,9 @@ void DiskTeller::tell_op(const Op& op, bool cut) {
   for (const FaultText& fault : kFaultTexts) {
     if (!found(fault.kind)) continue;
     // Where the walk after the op is known from elsewhere it must be seen once more.
-    if (rig_->target().fault_text().empty()) rig_->walk_again();
-    step.observed.push_back({fault.kind, rig_->target().fault_text()});
+    const HasFaults& faults = *rig_->target().has_faults();
+    if (faults.fault_text().empty()) rig_->walk_again();
+    step.observed.push_back({fault.kind, faults.fault_text()});
     step.expected.emplace_back(fault.expected);
   }
   if (found(FindingKind::kWrongErrno) || (found(FindingKind::kHiddenError) && answered_wrong)) {
@@ -196,7 +198,7 @@ void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
   for (size_t i = from; i < events.size(); ++i) {
     const Event& event = *events[i];
     if (event.kind == EventKind::kStray) {
-      StrayText stray = text_of_stray(event, rig_->target().traits());
+      StrayText stray = text_of_stray(event, rig_->kind().disks);
       step.observed.push_back({stray.kind, std::move(stray.observed)});
       step.expected.emplace_back(stray.expected);
     }
@@ -206,8 +208,9 @@ void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
     record.number = static_cast<uint32_t>(story_.writes.size()) + 1;
     record.address = static_cast<uint32_t>(event.first.value);
     record.blocks = static_cast<uint32_t>(event.count.value);
-    record.label = rig_->target().name_block(event.first.value);
-    record.content = content_of(rig_->target(), event);
+    if (const NamesBlocks* names = rig_->target().names_blocks())
+      record.label = names->name_block(event.first.value);
+    record.content = content_of(rig_->kind(), rig_->target(), event);
     record.op = step.op;
     record.over = last_write_to(record.address, record.blocks);
     step.writes.push_back(record.number);
@@ -270,7 +273,7 @@ void DiskTeller::tell_cut(StoryStep& step, uint32_t level, const Log& log) {
   std::vector<uint32_t> unsettled = numbers;
   unsettled.insert(unsettled.end(), unissued.begin(), unissued.end());
   settle_others(unsettled);
-  const bool raw_flash = rig_->target().traits().erase_blocks != 0;
+  const bool raw_flash = rig_->kind().disks.is_flash();
   for (size_t w = 0; w < pending.size(); ++w) {
     if (numbers[w] == 0) continue;
     const WriteFate fate = cut.fate(first + static_cast<uint32_t>(w));
@@ -326,7 +329,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   const uint32_t findings = rig_->crash_outcome().findings;
   const auto found = [&](FindingKind kind) { return (findings & bit(kind)) != 0; };
   const RecoveryNotes notes = rig_->notes();
-  const std::span<const ProblemKind> kinds = rig_->target().traits().problems;
+  const std::span<const ProblemKind> kinds = rig_->kind().words.problems;
   const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
     step.observed.push_back({kind, std::move(text)});
     if (!expected.empty()) step.expected.push_back(std::move(expected));
@@ -337,7 +340,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
       if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
                                               problem) != notes.repair.problems.end())
         continue;  // told
-      std::string text = rig_->target().problem_text(problem);
+      std::string text = to_text(problem, rig_->kind(), rig_->target());
       const auto named = find_kind(kinds[problem.kind].code);
       // What was damaged before we came is worth a finding only if it stays.
       const bool expected = rig_->from_damaged() && problem.repaired;
@@ -368,7 +371,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
             "all that was there and is not damaged");
   else if (found(FindingKind::kNotAllowed))
     observe(FindingKind::kNotAllowed, rig_->crash_expectation().why_not(rig_->recovered().tree, past_),
-            fmt::format("what the contract '{}' allows", contract_name(rig_->target().traits().contract)));
+            fmt::format("what the contract '{}' allows", contract_name(rig_->kind().claims.contract)));
   const bool told = !found(FindingKind::kNotAllowed) || rig_->from_damaged();
   if (const std::string broken = told ? "" : broken_promise(); !broken.empty())
     step.expected.push_back(broken);
@@ -388,7 +391,7 @@ void DiskTeller::tell_recovery(StoryStep& step) {
   uint32_t told_strays = 0;
   for (const Event* event : notes.log.events(events)) {
     if (event->kind != EventKind::kStray) continue;
-    const StrayText stray = text_of_stray(*event, rig_->target().traits());
+    const StrayText stray = text_of_stray(*event, rig_->kind().disks);
     if (!found(stray.kind) || (told_strays & bit(stray.kind)) != 0) continue;
     told_strays |= bit(stray.kind);
     observe(stray.kind, fmt::format("{} {}", notes.strayed, stray.observed), stray.expected);

@@ -19,33 +19,33 @@ constexpr MarkInfo kMarks[] = {
 };
 
 // A target without a disk gets the smallest one, which nobody reads or writes, and no power cuts.
-Geometry geometry_of(const Traits& traits) {
-  return {traits.block_size, BlockCount(traits.has_disk() ? traits.block_count : 1), traits.erase_blocks};
+Geometry geometry_of(const TargetKind& kind) {
+  Geometry geometry = kind.disks;
+  if (!kind.has_disk()) geometry.block_count = BlockCount(1);
+  return geometry;
 }
 
 std::string device_text(const DiskSetup& setup) {
-  const Traits traits = setup.make_target()->traits();
-  return setup.crashes && traits.has_disk() ? describe(setup.device, geometry_of(traits)) : std::string();
+  return setup.crashes && setup.kind.has_disk() ? describe(setup.device, geometry_of(setup.kind))
+                                                : std::string();
 }
 
-bool is_possible(uint32_t mark, const DiskSetup& setup, const Traits& traits) {
+bool is_possible(uint32_t mark, const DiskSetup& setup) {
   if (mark == kRefused) return setup.bounds.impossible;
-  if (mark == kNoSpace) return traits.limited_space;
-  if (mark == kAccessFailed) return setup.failures != 0 && traits.has_disk();
+  if (mark == kNoSpace) return setup.kind.claims.limited_space;
+  if (mark == kAccessFailed) return setup.failures != 0 && setup.kind.has_disk();
   if (mark == kCutInRecovery && setup.nesting == 0) return false;
   if (mark == kFsckRepaired && setup.damage != nullptr) return true;
-  return setup.crashes && traits.has_disk();
+  return setup.crashes && setup.kind.has_disk();
 }
 
 // The marks that a run can reach: those that the setup leaves out are nothing to miss.
 std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
-  const std::unique_ptr<Target> target = setup.make_target();  // what it says of itself goes with it
-  const Traits& traits = target->traits();
   std::vector<MarkInfo> all;
   for (const MarkInfo& mark : kMarks)
-    if (is_possible(mark.bit, setup, traits)) all.push_back(mark);
+    if (is_possible(mark.bit, setup)) all.push_back(mark);
   uint32_t bit = kOfTarget;
-  for (const char* says : traits.marks) {
+  for (const char* says : setup.kind.words.marks) {
     all.push_back({bit, says});
     bit *= 2;
   }
@@ -55,18 +55,18 @@ std::vector<MarkInfo> marks_of(const DiskSetup& setup) {
 // What the judge sees by itself, and of the problems that the target's check knows those that are told as
 // findings.
 uint32_t findings_of(const DiskSetup& setup) {
-  uint32_t all = bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | setup.faults;
+  uint32_t all =
+      bit(FindingKind::kWrongErrno) | bit(FindingKind::kWrongEffect) | findings_of_faults(setup.kind.faults);
   if (setup.failures != 0) all |= bit(FindingKind::kHiddenError) | bit(FindingKind::kFailedChange);
-  const std::unique_ptr<Target> target = setup.make_target();  // its table may be its own
-  if (target->traits().block_count == 0) return all;           // it has no disk
+  if (!setup.kind.has_disk()) return all;
   all |= bit(FindingKind::kOutOfRange);
-  if (target->traits().erase_blocks != 0) all |= bit(FindingKind::kFlashMisuse);
+  if (setup.kind.disks.is_flash()) all |= bit(FindingKind::kFlashMisuse);
   if (!setup.crashes && setup.damage == nullptr) return all;
   if (setup.nesting != 0) all |= bit(FindingKind::kNotRepeatable);
   if (setup.both_ways) all |= bit(FindingKind::kTwoOutcomes);
   all |= bit(FindingKind::kNotMountable) | bit(FindingKind::kNotWalkable) | bit(FindingKind::kNotAllowed) |
          bit(FindingKind::kNotClean) | bit(FindingKind::kNotUsable);
-  for (const ProblemKind& problem : target->traits().problems) {
+  for (const ProblemKind& problem : setup.kind.words.problems) {
     const auto kind = find_kind(problem.code);
     const bool told = setup.report_repaired || problem.severity == Severity::kCritical;
     if (kind && kind->name == problem.name && told) all |= bit(kind->kind);
@@ -148,16 +148,15 @@ class DiskCheck : public SystemCheck<DiskSystem, DiskTeller> {
 }  // namespace
 
 Result<DiskSystem> DiskSystem::make(DiskSetup setup) {
-  const Traits traits = setup.make_target()->traits();
-  const Geometry geometry = geometry_of(traits);
-  setup.crashes = setup.crashes && traits.has_disk();
+  const Geometry geometry = geometry_of(setup.kind);
+  setup.crashes = setup.crashes && setup.kind.has_disk();
   if (const Status fits = setup.device.check(geometry); !fits) return fits.error();
   if (setup.lazy && setup.device.scattered)
     return bad_input(
         "crash=lazy does not go with a device that scatters a write, and is not needed: it keeps order, and "
         "there "
         "are few crash states; use crash=subsets");
-  Bounds bounds = bounds_for(traits, setup.bounds);
+  Bounds bounds = bounds_for(setup.kind, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   auto rigs = std::make_unique<RigPool>(std::move(setup), std::move(bounds), Image(geometry));
   State initial;
@@ -172,8 +171,8 @@ Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup) {
   DiskCheck::About about{.marks = marks_of(setup),
                          .possible = findings_of(setup),
                          .device = device_text(setup),
-                         .snapshots = setup.snapshots,
-                         .one_thread = setup.one_thread,
+                         .snapshots = setup.kind.snapshots,
+                         .one_thread = setup.kind.isolation == Isolation::kProcess,
                          .trouble = setup.trouble,
                          .edges = setup.edges};
   Result<DiskSystem> system = DiskSystem::make(std::move(setup));

@@ -15,9 +15,7 @@ uint32_t findings_of(const Log& log) {
          (log.misuses() != 0 ? bit(FindingKind::kFlashMisuse) : 0);
 }
 
-uint32_t faults_of(Target& target) {
-  const uint32_t faults = target.take_faults();
-  if (faults == 0) return 0;
+uint32_t findings_of_faults(uint32_t faults) {
   constexpr std::pair<uint32_t, FindingKind> kFaults[] = {{kDied, FindingKind::kTargetDied},
                                                           {kHung, FindingKind::kTargetHung},
                                                           {kLeaked, FindingKind::kMemoryLeak},
@@ -29,13 +27,24 @@ uint32_t faults_of(Target& target) {
   return findings;
 }
 
-uint32_t marks_of(Target& target) { return target.take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut}; }
+uint32_t faults_of(Target& target) {
+  HasFaults* has = target.has_faults();
+  const uint32_t faults = has == nullptr ? 0 : has->take_faults();
+  return faults == 0 ? 0 : findings_of_faults(faults);
+}
+
+uint32_t marks_of(Target& target) {
+  ReachesMarks* reaches = target.reaches_marks();
+  return reaches == nullptr ? 0 : reaches->take_marks() * uint32_t{kOfTarget} & ~uint32_t{kLeftOut};
+}
 
 Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& target, const Image& blank)
     : setup_(setup),
       bounds_(bounds),
       target_(target),
-      traits_(target.traits()),
+      kind_(setup.kind),
+      saves_(*target.saves_memory()),
+      offline_(setup.kind.has_fsck ? target.checks_offline() : nullptr),
       disk_(blank),
       memories_(setup.memo_bits),
       known_(setup.memo_bits + kByImage),
@@ -43,7 +52,7 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, Target& targe
       checks_(setup.memo_bits + kByReads),
       trials_(setup.memo_bits + kByReads) {
   disk_.set_discard(setup.device.discard);
-  for (const ProblemKind& problem : traits_.problems) {
+  for (const ProblemKind& problem : kind_.words.problems) {
     const auto kind = find_kind(problem.code);
     problem_findings_.push_back(kind && kind->name == problem.name ? bit(kind->kind) : 0);
   }
@@ -106,7 +115,7 @@ RecoveryNotes Recoverer::notes_of_repair(const Image& image) {
 
 void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
   ++runs_;
-  (void)target_.take_marks();
+  (void)marks_of(target_);
   disk_.load(MediaState(image));
   reads_.restart(image.geometry().block_count);
   disk_.watch(&reads_, run);
@@ -115,15 +124,15 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   target_.power_cut();
   // What is decided on the way is in no image, by which parts of a recovery could be known again.
   const bool whole = run != nullptr || notes != nullptr || damaged_;
-  const Checked checked = !traits_.has_fsck ? Checked() : whole ? judge_fsck(notes) : check(image);
+  const Checked checked = offline_ == nullptr ? Checked() : whole ? judge_fsck(notes) : check(image);
   out.findings = checked.findings;
   out.marks = checked.marks;
   out.alive = false;
   bool used = false;
-  const int error = is_dead(out.findings) ? EIO : target_.mount(disk_);
+  const int error = found_dead(out.findings) ? EIO : target_.mount(disk_);
   out.findings |= faults_of(target_);
   out.work = blocks_written();
-  if (is_dead(out.findings)) {
+  if (found_dead(out.findings)) {
     // There is nothing to judge.
   } else if (error != 0) {
     out.findings |= bit(FindingKind::kNotMountable);
@@ -133,7 +142,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     out.memory = save();
     Walk walk = whole ? target_.walk() : watched_walk();
     out.findings |= faults_of(target_);
-    if (is_dead(out.findings))
+    if (found_dead(out.findings))
       walk.error = EIO;
     else if (walk.error != 0)
       out.findings |= bit(FindingKind::kNotWalkable);
@@ -153,19 +162,21 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     if (trial && notes != nullptr) notes->strayed = "who uses it afterwards";
     used = trial;
   }
-  if (out.alive && out.findings == 0 && setup_.both_ways && traits_.has_fsck && traits_.mount_recovers) {
+  if (out.alive && out.findings == 0 && setup_.both_ways && offline_ != nullptr &&
+      kind_.claims.mount_recovers) {
     out.findings |= compare_ways(image, run, out.tree, notes);
     if (notes != nullptr) notes->strayed = "the mount without its check";
   }
   disk_.watch(nullptr);
   if (notes != nullptr) notes->log = disk_.state().log;
-  if (notes != nullptr) notes->fault = (used ? "when it was used afterwards, " : "") + target_.fault_text();
+  if (notes != nullptr && target_.has_faults() != nullptr)
+    notes->fault = (used ? "when it was used afterwards, " : "") + target_.has_faults()->fault_text();
   if (setup_.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
 
 // What the target remembers, in the same place as when it came before: so it is kept once, and in the cache.
 const Snapshot& Recoverer::save() {
-  Snapshot memory = target_.save();
+  Snapshot memory = saves_.save();
   if (const Snapshot* same = memories_.find(memory.digest())) return *same;
   return memories_.put(memory.digest()) = std::move(memory);
 }
@@ -184,21 +195,21 @@ Recoverer::Checked Recoverer::check(const Image& image) {
 Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
   Checked out;
   report_.clear();
-  target_.fsck(disk_, FsckMode::kRepair, &report_);
-  if (out.findings = faults_of(target_); is_dead(out.findings)) return out;
+  offline_->fsck(disk_, FsckMode::kRepair, &report_);
+  if (out.findings = faults_of(target_); found_dead(out.findings)) return out;
   for (const Problem& problem : report_.problems) {
     if (problem.repaired) out.marks |= kFsckRepaired;
-    const bool harmless = traits_.problems[problem.kind].severity == Severity::kRepairable ||
+    const bool harmless = kind_.words.problems[problem.kind].severity == Severity::kRepairable ||
                           ((damaged_ || mutant(Mutant::kForgiveRepaired)) && problem.repaired);
     if (!harmless || setup_.report_repaired) out.findings |= finding_of(problem);
   }
   report_again_.clear();
-  target_.fsck(disk_, FsckMode::kCheck, &report_again_);
-  if (out.findings |= faults_of(target_); is_dead(out.findings)) return out;
+  offline_->fsck(disk_, FsckMode::kCheck, &report_again_);
+  if (out.findings |= faults_of(target_); found_dead(out.findings)) return out;
   bool clean = report_.error == 0 && report_again_.error == 0;
   for (const Problem& problem : report_again_.problems) {
     const bool named =
-        finding_of(problem) != 0 && traits_.problems[problem.kind].severity == Severity::kCritical;
+        finding_of(problem) != 0 && kind_.words.problems[problem.kind].severity == Severity::kCritical;
     if (named)
       out.findings |= finding_of(problem);
     else
@@ -212,7 +223,7 @@ Recoverer::Checked Recoverer::judge_fsck(RecoveryNotes* notes) {
 
 // An access that must not be is told unless it is why the trial fails.
 uint32_t Recoverer::try_use(const Tree& tree, std::string* why) {
-  const bool usable = is_usable(target_, disk_, bounds_, tree, why);
+  const bool usable = is_usable(kind_, target_, disk_, bounds_, tree, why);
   if (const uint32_t faults = faults_of(target_)) return faults;
   return usable ? findings_of(disk_.state().log) : bit(FindingKind::kNotUsable);
 }
@@ -254,7 +265,7 @@ uint32_t Recoverer::compare_ways(const Image& image, LazyStates* run, const Tree
   target_.power_cut();
   const int error = target_.mount(disk_);
   const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
-  (void)target_.take_marks();
+  (void)marks_of(target_);
   if (const uint32_t faults = faults_of(target_)) return faults;
   if (walk.error == 0 && walk.tree == tree) return findings_of(disk_.state().log);
   if (notes != nullptr) notes->mounted_alone = walk;

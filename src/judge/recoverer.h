@@ -56,10 +56,12 @@ struct RecoveryNotes {
 // The rare things that the target did since they were asked for last, as marks of an outcome.
 uint32_t marks_of(Target& target);
 
+// Faults of targets (target/target.h), as findings.
+uint32_t findings_of_faults(uint32_t faults);
 // The faults of the target since they were asked for last, as findings.
 uint32_t faults_of(Target& target);
-// Whether they leave nothing to judge.
-constexpr bool is_dead(uint32_t findings) {
+// Whether these findings leave nothing to judge.
+constexpr bool found_dead(uint32_t findings) {
   return (findings & (bit(FindingKind::kTargetDied) | bit(FindingKind::kTargetHung) |
                       bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory))) != 0;
 }
@@ -119,7 +121,9 @@ class Recoverer {
   const DiskSetup& setup_;
   const Bounds& bounds_;
   Target& target_;
-  const Traits& traits_;
+  const TargetKind& kind_;
+  SavesMemory& saves_;
+  ChecksOffline* offline_;                  // null: it has none
   std::vector<uint32_t> problem_findings_;  // by kind of problem: its bit, or 0
   Media disk_;
   RepairReport report_, report_again_;

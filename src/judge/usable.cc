@@ -12,15 +12,16 @@ namespace {
 
 class Trial {
  public:
-  Trial(Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why)
-      : target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
+  Trial(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
+        std::string* why)
+      : kind_(kind), target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
 
   bool run() {
-    return try_new_file(target_.traits().limited_space) && delete_all() && try_when_empty() && comes_back();
+    return try_new_file(kind_.claims.limited_space) && delete_all() && try_when_empty() && comes_back();
   }
 
  private:
-  bool can(OpKind kind) const { return target_.traits().ops.has(kind); }
+  bool can(OpKind kind) const { return kind_.ops.has(kind); }
 
   // Only where there is something to tell is there anything to format.
   template <class... Args>
@@ -59,12 +60,12 @@ class Trial {
   bool try_new_file(bool may_be_full) {
     Path path;
     if (!can(OpKind::kCreate) || !free_name(&path)) return true;
-    if (tree_.count(FileType::kFile) >= target_.traits().max_files) return true;
+    if (tree_.count(FileType::kFile) >= kind_.limits.max_files) return true;
     bool full = false;
     if (!perform(Op::of(OpKind::kCreate, path), may_be_full, &full)) return false;
     if (full) return true;
     const uint32_t length = bounds_.write_sizes.empty() ? 0 : bounds_.write_sizes.front();
-    if (length == 0 || length > target_.traits().max_file_size) return true;
+    if (length == 0 || length > kind_.limits.max_file_size) return true;
     const bool handle = bounds_.handles && can(OpKind::kOpen) && can(OpKind::kClose);
     if (handle && !perform(Op::of(OpKind::kOpen, path))) return false;
     if (can(OpKind::kAppend)) {
@@ -109,12 +110,13 @@ class Trial {
 
   bool comes_back() {
     if (const int error = target_.unmount()) return fail("unmount answers {}", errno_text(error));
-    if (target_.traits().has_fsck) {
+    if (ChecksOffline* check = kind_.has_fsck ? target_.checks_offline() : nullptr) {
       RepairReport report;
       disk_.remember();
-      target_.fsck(disk_, FsckMode::kRepair, &report);
+      check->fsck(disk_, FsckMode::kRepair, &report);
       if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
-      if (!report.clean()) return fail("its check finds: {}", target_.problem_text(report.problems.front()));
+      if (!report.clean())
+        return fail("its check finds: {}", to_text(report.problems.front(), kind_, target_));
       if (disk_.has_changed()) return fail("its repair changes a disk that needs none");
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
@@ -125,6 +127,7 @@ class Trial {
     return fail("mounted again: {}", why_ == nullptr ? "" : first_difference(walk.tree, tree_));
   }
 
+  const TargetKind& kind_;
   Target& target_;
   Media& disk_;
   const Bounds& bounds_;
@@ -134,9 +137,10 @@ class Trial {
 
 }  // namespace
 
-bool is_usable(Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why) {
+bool is_usable(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
+               std::string* why) {
   disk.begin_scratch(Media::Keep::kNothing);
-  return Trial(target, disk, bounds, std::move(tree), why).run();
+  return Trial(kind, target, disk, bounds, std::move(tree), why).run();
 }
 
 }  // namespace sisyfs

@@ -13,6 +13,7 @@ namespace sisyfs {
 
 // Tries it on a mounted target that holds `tree`. True if all went well; `why`, if not null, is told what did
 // not. Target and disk are used up: what they hold afterwards is of no use.
-bool is_usable(Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why);
+bool is_usable(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
+               std::string* why);
 
 }  // namespace sisyfs

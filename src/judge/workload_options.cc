@@ -74,11 +74,10 @@ OptionSpec failures_spec() {
 namespace {
 
 // A device by its name, in the scale of the target's disk.
-DeviceModel device_for(const Target& target, std::string_view name) {
-  const Traits& traits = target.traits();
+DeviceModel device_for(const TargetKind& kind, std::string_view name) {
   const Result<DeviceModel> device = DeviceModel::preset(name);
   SISYFS_ASSERT(device, "the option has only names of devices");
-  return device->fitted_to({traits.block_size, BlockCount(traits.block_count)});
+  return device->fitted_to({kind.disks.block_size, kind.disks.block_count});
 }
 
 // What is said of the device in particular.
@@ -101,7 +100,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   const std::string_view crash = options.choice_text("crash");
   const std::string_view device = options.choice_text("device");
   if (device != "by-crash")
-    setup.device = device_for(*setup.make_target(), device);
+    setup.device = device_for(setup.kind, device);
   else
     setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   set_details(options, setup.device);

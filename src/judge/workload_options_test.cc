@@ -12,7 +12,7 @@ DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& set
   const Result<Options> options = Options::parse(cut_specs("", crash), settings);
   EXPECT_TRUE(options);
   DiskSetup setup;
-  setup.make_target = [] { return journal::make_target(journal::Config()); };
+  setup.kind = journal::kind_of(journal::Config());
   set_cuts(*options, setup);
   return setup;
 }

@@ -84,7 +84,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   if (config.capacity() > most)
     return bad_input(fmt::format("user_blocks is at most {} with {} segments", most, config.segments));
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
+  setup.kind = kind_of(config);
   set_workload(options, setup);
   return setup;
 }

@@ -52,10 +52,6 @@ enum class Kind : uint16_t {
   kDentries,
   kData
 };
-inline constexpr const char* kKindNames[] = {
-    "unknown",     "checkpoint header", "checkpoint body",   "checkpoint footer",
-    "SIT block",   "NAT block",         "segment summaries", "inode",
-    "direct node", "indirect node",     "dentry block",      "file data"};
 
 // The first and the last block of a checkpoint pack. The pack counts if both hold the same version.
 struct PackEnd {

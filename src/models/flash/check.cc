@@ -64,7 +64,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   Result<DeviceModel> device = DeviceModel::preset("nand");
   if (!device) return device.error();
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
+  setup.kind = kind_of(config);
   setup.device = *device;
   setup.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
   setup.lazy = options.choice_text("crash") == "lazy";

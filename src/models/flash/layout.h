@@ -78,6 +78,5 @@ static_assert(std::has_unique_object_representations_v<Memory>);
 
 // Block kinds of its writes.
 enum class BlockUse : uint16_t { kUnknown, kRecord, kDeletion, kCopy };
-inline constexpr const char* kUseNames[] = {"unknown", "record", "deletion", "copy"};
 
 }  // namespace sisyfs::flash

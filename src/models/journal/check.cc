@@ -121,7 +121,7 @@ Result<DiskSetup> setup_of(const Options& options) {
     return bad_input(
         fmt::format("write is at most {} with a journal of {} blocks for data", most, config.journal));
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
+  setup.kind = kind_of(config);
   set_workload(options, setup);
   setup.failures = static_cast<uint32_t>(options.integer("failures"));
   OpSet& ops = setup.bounds.ops;

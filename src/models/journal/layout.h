@@ -49,12 +49,6 @@ enum class Kind : uint8_t {
   kData,
   kHome,
 };
-inline constexpr const char* kKindNames[] = {
-    "unknown",       "superblock",       "journal superblock",
-    "revoke block",  "descriptor block", "journaled copy",
-    "commit block",  "block bitmap",     "inode bitmap",
-    "inode table",   "directory block",  "indirect block",
-    "symbolic link", "file data",        "journaled block in its place"};
 
 struct Super {
   uint32_t magic;

@@ -89,9 +89,7 @@ Config config_of(const Options& options) {
 DiskSetup disk_setup_of(Model model, const Options& options) {
   const Config config = config_of(options);
   DiskSetup setup;
-  setup.make_target = [model, config] {
-    return model == Model::kLink ? make_link_target(config) : make_index_target(config);
-  };
+  setup.kind = model == Model::kLink ? link_kind_of(config) : index_kind_of(config);
   setup.bounds.ops = setup.bounds.ops | OpSet(sisyfs::OpKind::kRead);
   setup.bounds.max_files = kMaxFiles;
   setup.bounds.max_file_size = kMaxBlocks;

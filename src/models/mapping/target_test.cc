@@ -82,12 +82,7 @@ std::string medium_of(const Config& c, const DiskSystemState& state) {
 template <class Core>
 std::set<std::string> media_via_disk(const Config& c, bool crashes) {
   DiskSetup setup;
-  setup.make_target = [c] {
-    if constexpr (std::is_same_v<Core, LinkCore>)
-      return make_link_target(c);
-    else
-      return make_index_target(c);
-  };
+  setup.kind = std::is_same_v<Core, LinkCore> ? link_kind_of(c) : index_kind_of(c);
   setup.bounds.max_files = kMaxFiles;
   setup.bounds.max_file_size = kMaxBlocks;
   setup.device.order = WriteOrder::kInOrder;
