@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "target/target.h"
+#include "target/target_kind.h"
 
 namespace CLI {
 class App;
@@ -44,10 +44,10 @@ BenchResult bench_isomorphism(const BenchFlags& flags);
 // one of the same code compiled in.
 BenchResult bench_snapshot(const BenchFlags& flags);
 
-// The file system of examples/pebblefs as a target that is compiled into the program, where a program has it:
-// main() says so. Null otherwise.
-using MakeTarget = std::unique_ptr<Target> (*)();
-MakeTarget& built_in_pebble();
+// The kind of the file system of examples/pebblefs that is compiled into the program. Set by main() of a
+// program that has it, null otherwise.
+using MakeKind = TargetKind (*)();
+MakeKind& built_in_pebble();
 
 // The subcommand.
 void add_bench(CLI::App& app, int& exit);

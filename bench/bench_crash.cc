@@ -13,6 +13,7 @@
 #include "bench/bench.h"
 #include "bench/costs.h"
 #include "cli/cli.h"
+#include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/journal/check.h"
 
@@ -31,7 +32,7 @@ Result<DiskSetup> setup_with(Settings settings, const Settings& more, unsigned m
   Result<DiskSetup> setup = journal::setup_of(*options);
   if (!setup) return setup.error();
   setup->memo_bits = memo_bits;
-  setup->enumeration.max_states = UINT64_MAX;
+  setup->cuts.enumeration.max_states = UINT64_MAX;
   return setup;
 }
 

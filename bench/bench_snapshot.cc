@@ -21,7 +21,7 @@
 #include "adapters/plugin/plugin_check.h"
 #include "bench/bench.h"
 #include "cli/cli.h"
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -156,7 +156,7 @@ Status add_searches(Json& out, const BenchFlags& flags) {
   const Result<DiskSetup> plugin = plugin_setup(*path, {});
   if (!plugin) return plugin.error();
   DiskSetup built_in = *plugin;
-  built_in.make_target = built_in_pebble();
+  built_in.kind = built_in_pebble()();
   built_in.trouble = nullptr;
   const uint32_t depth = flags.quick ? 4 : 5;
   const int rounds = 2 * flags.rounds + 1;
@@ -187,8 +187,8 @@ Status add_searches(Json& out, const BenchFlags& flags) {
 
 }  // namespace
 
-MakeTarget& built_in_pebble() {
-  static MakeTarget make = nullptr;
+MakeKind& built_in_pebble() {
+  static MakeKind make = nullptr;
   return make;
 }
 

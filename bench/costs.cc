@@ -54,13 +54,24 @@ class Timing {
 // A target that times its calls. What a call is for follows from their order: load() begins an op and
 // power_cut() a recovery, save() ends either; whatever comes then is the judge's doing, until the next one
 // begins.
-class TimedTarget : public Target {
+class TimedTarget : public Target, public SavesMemory, public ChecksOffline {
  public:
-  TimedTarget(std::unique_ptr<Target> inner, Ledger& ledger) : inner_(std::move(inner)), ledger_(ledger) {}
+  TimedTarget(std::unique_ptr<Target> inner, Ledger& ledger)
+      : inner_(std::move(inner)),
+        saves_(inner_->saves_memory()),
+        checks_(inner_->checks_offline()),
+        ledger_(ledger) {}
 
-  const Traits& traits() const override { return inner_->traits(); }
-  int format(Disk& disk) override { return inner_->format(disk); }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return saves_ == nullptr ? nullptr : this; }
+  ChecksOffline* checks_offline() override { return checks_ == nullptr ? nullptr : this; }
+  NamesBlocks* names_blocks() override { return inner_->names_blocks(); }
+  FailsAllocations* fails_allocations() override { return inner_->fails_allocations(); }
+  HasFaults* has_faults() override { return inner_->has_faults(); }
+  ReachesMarks* reaches_marks() override { return inner_->reaches_marks(); }
+  CoversCode* covers_code() override { return inner_->covers_code(); }
+
+  int format(Media& disk) override { return inner_->format(disk); }
+  int mount(Media& disk) override {
     const Timing timing(ledger_, part_);
     return inner_->mount(disk);
   }
@@ -84,24 +95,20 @@ class TimedTarget : public Target {
     const Timing timing(ledger_, kWalks);
     return inner_->walk();
   }
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     const Timing timing(ledger_, part_);
-    inner_->fsck(disk, mode, report);
+    checks_->fsck(disk, mode, report);
   }
-  std::string name_block(uint64_t address) const override { return inner_->name_block(address); }
-  std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
-    return inner_->describe_write(address, bytes);
-  }
-  uint32_t take_marks() override { return inner_->take_marks(); }
+  std::string problem_text(const Problem& problem) const override { return checks_->problem_text(problem); }
   Snapshot save() const override {
     const Timing timing(ledger_, kSnapshots);
     part_ = kTrials;
-    return inner_->save();
+    return saves_->save();
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     part_ = kOps;
     const Timing timing(ledger_, kSnapshots);
-    inner_->load(snapshot, disk);
+    saves_->load(snapshot, disk);
   }
 
  private:
@@ -110,6 +117,8 @@ class TimedTarget : public Target {
   }
 
   std::unique_ptr<Target> inner_;
+  SavesMemory* saves_;     // of inner_, or null
+  ChecksOffline* checks_;  // of inner_, or null
   Ledger& ledger_;
   mutable Part part_ = kOps;
 };
@@ -162,7 +171,7 @@ TimerCost timer_cost() {
 
 Result<Costs> measure_costs(DiskSetup setup, uint32_t shape_ops, uint32_t depth) {
   Ledger ledger;
-  setup.make_target = [make = setup.make_target, &ledger] {
+  setup.kind.make = [make = setup.kind.make, &ledger] {
     return std::make_unique<TimedTarget>(make(), ledger);
   };
   const Result<DiskSystem> system = DiskSystem::make(std::move(setup));

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "judge/disk_setup.h"
+#include "machine/setup.h"
 
 namespace sisyfs {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "disk/disk.h"
+#include "disk/media.h"
 #include "disk/pool.h"
 
 extern "C" {
@@ -65,32 +65,18 @@ void each_part(pebble& fs, Copy copy) {
   copy(fs.buffer, fs.flash.page_size);
 }
 
-class PebbleTarget : public Target {
+class PebbleTarget : public Target, public SavesMemory, public ChecksOffline {
  public:
-  PebbleTarget() {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
-                        OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
-                        OpKind::kStat, OpKind::kFsync, OpKind::kSync, OpKind::kRemount);
-    traits_.contract = Contract::kAtomic;
-    traits_.has_fsck = true;
-    traits_.mount_recovers = true;
-    traits_.limited_space = true;
-    traits_.fsync_all = true;
-    traits_.block_size = kPageSize;
-    traits_.block_count = uint64_t{kUnits} * kUnitPages;
-    traits_.erase_blocks = kUnitPages;
-    traits_.write_unit = kWriteUnit;
-    traits_.problems = kProblems;
-    buffer_.resize(kLargestRead);
-  }
+  PebbleTarget() : buffer_(kLargestRead) {}
   ~PebbleTarget() override { power_cut(); }
   PebbleTarget(const PebbleTarget&) = delete;
   PebbleTarget& operator=(const PebbleTarget&) = delete;
 
-  const Traits& traits() const override { return traits_; }
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return this; }
 
   // The flash has been in use for a while, as in the plug-in.
-  int format(Disk& disk) override {
+  int format(Media& disk) override {
     disk_ = &disk;
     int error = pebble_format(&flash_);
     pebble* fs = nullptr;
@@ -101,7 +87,7 @@ class PebbleTarget : public Target {
     }
     return pebble_unmount(fs) != 0 ? EIO : -error;
   }
-  int mount(Disk& disk) override {
+  int mount(Media& disk) override {
     power_cut();
     disk_ = &disk;
     return -pebble_mount(&flash_, &fs_);
@@ -144,7 +130,7 @@ class PebbleTarget : public Target {
     return out;
   }
 
-  void fsck(Disk& disk, FsckMode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode, RepairReport* report) override {
     disk_ = &disk;
     reporting_ = report;
     report->error = -pebble_check(&flash_, add_problem, this);
@@ -165,7 +151,7 @@ class PebbleTarget : public Target {
     const Digest digest = digest_of(saved.bytes.data(), size);
     return Snapshot(std::move(saved), digest);
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     if (snapshot.empty()) return power_cut();
     if (fs_ == nullptr) {
@@ -282,7 +268,6 @@ class PebbleTarget : public Target {
     target.reporting_->add(1, false, {at - target.texts_.begin()});
   }
 
-  Traits traits_;
   pebble_flash flash_{kPageSize, kUnitPages, kUnits, 0, this, read_page, program_page, erase_unit, sync_disk};
   Disk* disk_ = nullptr;
   pebble* fs_ = nullptr;  // null: not mounted
@@ -294,6 +279,23 @@ class PebbleTarget : public Target {
 
 }  // namespace
 
-std::unique_ptr<Target> make_pebble_target() { return std::make_unique<PebbleTarget>(); }
+TargetKind pebble_kind() {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                   OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
+                   OpKind::kStat, OpKind::kFsync, OpKind::kSync, OpKind::kRemount);
+  kind.claims.contract = Contract::kAtomic;
+  kind.claims.fsync_all = true;
+  kind.claims.mount_recovers = true;
+  kind.claims.limited_space = true;
+  kind.limits.write_unit = kWriteUnit;
+  kind.words.problems = kProblems;
+  kind.disks = {.block_size = kPageSize,
+                .block_count = BlockCount(uint64_t{kUnits} * kUnitPages),
+                .erase_blocks = kUnitPages};
+  kind.has_fsck = true;
+  kind.make = [] { return std::make_unique<PebbleTarget>(); };
+  return kind;
+}
 
 }  // namespace sisyfs

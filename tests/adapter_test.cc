@@ -4,7 +4,8 @@
 
 #include <cerrno>
 
-#include "disk/disk.h"
+#include "disk/media.h"
+#include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/mapping/target.h"
 
@@ -28,52 +29,53 @@ enum class Bug {
   kRestless,   // its repair writes to a disk that needs none
 };
 
-// A disk that takes no flush.
-class Deaf : public Disk {
- public:
-  const Geometry& geometry() const override { return below->geometry(); }
-  IoStatus read(BlockAddress first, std::span<std::byte> out) override { return below->read(first, out); }
-  IoStatus write(BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags) override {
-    return below->write(first, bytes, flags);
+constexpr ProblemKind kOdd = {"X1", "odd", Severity::kRepairable, "there is something odd"};
+
+mapping::Config config_of(bool flushes) {
+  mapping::Config config;
+  config.files = 2;
+  config.blocks = 3;
+  config.cache = flushes;
+  return config;
+}
+
+// Buffered: ops are durable only after a sync.
+TargetKind right_kind(bool buffered) {
+  TargetKind kind = mapping::link_kind_of(config_of(true));
+  static const std::vector<ProblemKind> problems = [&] {
+    std::vector<ProblemKind> all(kind.words.problems.begin(), kind.words.problems.end());
+    all.push_back(kOdd);
+    return all;
+  }();
+  kind.words.problems = problems;
+  kind.claims.mount_recovers = true;
+  if (buffered) {
+    kind.claims.durable_ops = false;
+    kind.ops = kind.ops | OpSet(OpKind::kSync);
   }
-  IoStatus flush() override { return deaf ? IoStatus::kOk : below->flush(); }
-  IoStatus discard(BlockAddress first, BlockCount count) override { return below->discard(first, count); }
-  void note(const Boundary& boundary) override { below->mark(mark); }
+  return kind;
+}
 
-  Disk* below = nullptr;
-  bool deaf = false;
-};
-
-class Faulty : public Target {
+class Faulty : public Target, public SavesMemory, public ChecksOffline {
  public:
-  // Buffered: ops are durable only after a sync.
-  Faulty(Bug bug, bool buffered) : bug_(bug) {
-    mapping::Config config;
-    config.files = 2;
-    config.blocks = 3;
-    inner_ = mapping::make_link_target(config);
-    traits_ = inner_->traits();
-    traits_.mount_recovers = true;
-    problems_.assign(traits_.problems.begin(), traits_.problems.end());
-    problems_.push_back({"X1", "odd", Severity::kRepairable, "there is something odd"});
-    traits_.problems = problems_;
-    if (buffered) {
-      traits_.durable_ops = false;
-      traits_.ops = traits_.ops | OpSet(OpKind::kSync);
-    }
-    disk_.deaf = buffered || bug == Bug::kFlush;
-  }
+  Faulty(const TargetKind& kind, Bug bug, bool buffered)
+      : bug_(bug),
+        block_count_(kind.disks.block_count.value),
+        problem_(static_cast<uint16_t>(kind.words.problems.size() - 1)),
+        inner_(mapping::link_kind_of(config_of(!buffered && bug != Bug::kFlush)).make()),
+        checker_(mapping::link_kind_of(config_of(true)).make()) {}
 
-  const Traits& traits() const override { return traits_; }
-  int format(Disk& disk) override { return inner_->format(disk); }
-  int mount(Disk& disk) override {
-    disk_.below = &disk;
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return this; }
+  int format(Media& disk) override { return inner_->format(disk); }
+  int mount(Media& disk) override {
+    disk_ = &disk;
     mounted_with_files_ = has_files(disk);
     running_ = false;
     if (bug_ == Bug::kTwoWays && cut_ && !checked_) (void)inner_->format(disk);
     cut_ = checked_ = false;
     if (bug_ == Bug::kMount && mounted_with_files_) return EIO;
-    return inner_->mount(disk_);
+    return inner_->mount(disk);
   }
   int unmount() override { return inner_->unmount(); }
   void power_cut() override {
@@ -84,7 +86,7 @@ class Faulty : public Target {
 
   OpResult apply(const Op& op) override {
     if (op.kind == OpKind::kSync) {
-      if (bug_ != Bug::kFlush) (void)disk_.below->flush();
+      if (bug_ != Bug::kFlush) (void)disk_->flush();
       return {};
     }
     Stat stat;
@@ -94,7 +96,7 @@ class Faulty : public Target {
     if (bug_ == Bug::kReadOnly && mounted_with_files_) return OpResult::of(EROFS);
     if (bug_ == Bug::kStray && op.kind == OpKind::kUnlink) {
       std::byte block[4];
-      (void)disk_.below->read(BlockAddress(traits_.block_count), block);
+      (void)disk_->read(BlockAddress(block_count_), block);
     }
     OpResult result = inner_->apply(op);
     if (bug_ == Bug::kErrno && result.error == ENOENT) result.error = EPERM;
@@ -108,19 +110,18 @@ class Faulty : public Target {
     if (bug_ == Bug::kWalk && mounted_with_files_) walk.error = EIO;
     return walk;
   }
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     checked_ = true;
-    inner_->fsck(disk, mode, report);
+    checker_->checks_offline()->fsck(disk, mode, report);
     if (bug_ == Bug::kRestless && mode == FsckMode::kRepair && !cut_) scribble(disk);
-    if (bug_ == Bug::kFsck && has_files(disk))
-      report->add(static_cast<uint16_t>(problems_.size() - 1), false);
+    if (bug_ == Bug::kFsck && has_files(disk)) report->add(problem_, false);
   }
-  Snapshot save() const override { return inner_->save(); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
-    disk_.below = &disk;
+  Snapshot save() const override { return inner_->saves_memory()->save(); }
+  void load(const Snapshot& snapshot, Media& disk) override {
+    disk_ = &disk;
     mounted_with_files_ = false;  // these faults are over once the system has come back
     running_ = true;
-    inner_->load(snapshot, disk_);
+    inner_->saves_memory()->load(snapshot, disk);
   }
 
  private:
@@ -132,7 +133,7 @@ class Faulty : public Target {
   // Changes the content of the last data block, which nothing points to on an empty system.
   void scribble(Disk& disk) {
     std::byte block[4];
-    const BlockAddress last(traits_.block_count - 1);
+    const BlockAddress last(block_count_ - 1);
     if (disk.read(last, block) != IoStatus::kOk) return;
     block[3] ^= std::byte{1};
     (void)disk.write(last, block);
@@ -142,19 +143,22 @@ class Faulty : public Target {
   bool cut_ = false, checked_ = false;
   bool mounted_with_files_ = false;
   bool running_ = false;
-  Deaf disk_;
-  std::unique_ptr<Target> inner_;
-  Traits traits_;
-  std::vector<ProblemKind> problems_;
+  Media* disk_ = nullptr;
+  uint64_t block_count_;
+  uint16_t problem_;  // kOdd, in the table of the kind
+  // The model, which flushes at the end of each op or, if that is the fault, does not; its check always does.
+  std::unique_ptr<Target> inner_, checker_;
 };
 
 DiskSetup setup_for(Bug bug, bool buffered = false) {
   DiskSetup setup;
-  setup.make_target = [=] { return std::make_unique<Faulty>(bug, buffered); };
+  const TargetKind kind = right_kind(buffered);
+  setup.kind = kind;
+  setup.kind.make = [=] { return std::make_unique<Faulty>(kind, bug, buffered); };
   setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRead, OpKind::kSync);
   setup.bounds.impossible = true;
-  setup.device.order = WriteOrder::kInOrder;
-  setup.both_ways = true;
+  setup.cuts.device.order = WriteOrder::kInOrder;
+  setup.recovery.both_ways = true;
   return setup;
 }
 
@@ -189,7 +193,7 @@ TEST_P(PlantedTest, IsFoundByItsKindAndNoOther) {
 TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
   const auto check = make_disk_check(setup_for(GetParam().bug, GetParam().buffered));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(GetParam().found)).traces;
+  const auto found = (*check)->find_traces({}, bit(GetParam().found)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
@@ -222,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
 TEST(AdapterTest, LostDurabilityIsCalledSo) {
   const auto check = make_disk_check(setup_for(Bug::kFlush));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
@@ -241,7 +245,7 @@ TEST(AdapterTest, LostDurabilityIsCalledSo) {
 // Where the bound leaves crash states out, a clean run is no pass.
 TEST(AdapterTest, WhatIsLeftOutMakesTheVerdictUnknown) {
   DiskSetup setup = setup_for(Bug::kNone);
-  setup.enumeration = {.max_states = 1, .edge = 0, .samples = 0};
+  setup.cuts.enumeration = {.max_states = 1, .edge = 0, .samples = 0};
   const SearchResult result = search(std::move(setup));
   EXPECT_EQ(result.findings, 0u);
   EXPECT_NE(result.marks & kLeftOut, 0u);

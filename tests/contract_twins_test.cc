@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "toy_fs.h"
 
 namespace sisyfs {
@@ -70,7 +70,7 @@ Claim claim_of(const std::string& column) {
 
 DiskSetup setup_for(const Habits& habits, const Claim& claim) {
   DiskSetup setup;
-  setup.make_target = [=] { return std::make_unique<toy::ToyFs>(habits, claim); };
+  setup.kind = toy::kind_of(habits, claim);
   setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kRename, OpKind::kWrite, OpKind::kFsync,
                            OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kSync);
   setup.bounds.max_files = 2;
@@ -206,7 +206,7 @@ DiskSetup setup_for(const Loss& loss, const Habits& habits) {
 TEST_P(LossTest, IsFoundAndToldByName) {
   const auto check = make_disk_check(setup_for(GetParam(), GetParam().habits));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

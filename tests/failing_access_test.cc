@@ -1,7 +1,7 @@
 // Disk accesses that fail, one on each path: what an op may answer then, and what must be left of it.
 #include <gtest/gtest.h>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
 
@@ -11,7 +11,7 @@ namespace {
 using Settings = std::vector<std::string>;
 
 SearchResult search(DiskSetup setup, uint32_t depth, uint32_t failures) {
-  setup.failures = failures;
+  setup.failures.most = failures;
   const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
   EXPECT_TRUE(check);
   SearchOptions options;
@@ -68,10 +68,10 @@ TEST(FailingAccessTest, AnOpThatFailsAndHasChangedSomethingIsFound) {
 // What was found is replayed with the same access failing, and told.
 TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
   DiskSetup setup = journal_setup({"lookup_error=absent"});
-  setup.failures = 1;
+  setup.failures.most = 1;
   const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
   ASSERT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kHiddenError)).traces;
+  const auto found = (*check)->find_traces({}, bit(FindingKind::kHiddenError)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
@@ -61,7 +62,7 @@ struct Gather {
 Outcomes outcomes(const std::string& target, Settings settings, const std::string& crash, uint32_t depth) {
   settings.push_back("crash=" + crash);
   DiskSetup setup = setup_of(target, settings);
-  setup.enumeration.max_states = UINT64_MAX;
+  setup.cuts.enumeration.max_states = UINT64_MAX;
   const Result<DiskSystem> system = DiskSystem::make(std::move(setup));
   EXPECT_TRUE(system);
   Outcomes out;
@@ -187,15 +188,9 @@ TEST(LazyCrash, SixtyBlocksInDoubtAreExhausted) {
 
 // A system that keeps the names of up to two files in memory, and on its disk one byte in each of three
 // blocks.
-class FewBytes : public Target {
+class FewBytes : public Target, public SavesMemory {
  public:
-  FewBytes() {
-    traits_.ops = OpSet(OpKind::kCreate);
-    traits_.contract = Contract::kStructure;
-    traits_.block_size = 16;
-    traits_.block_count = 3;
-  }
-  const Traits& traits() const override { return traits_; }
+  SavesMemory* saves_memory() override { return this; }
   int unmount() override { return 0; }
   void power_cut() override { files_ = 0; }
   OpResult apply(const Op& op) override {
@@ -210,7 +205,7 @@ class FewBytes : public Target {
     return walk;
   }
   Snapshot save() const override { return Snapshot(files_, Digest{1, files_}); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     files_ = snapshot.empty() ? 0 : snapshot.as<uint8_t>();
     names_ = {Path("/a"), Path("/b")};
@@ -229,7 +224,6 @@ class FewBytes : public Target {
     EXPECT_EQ(disk_->write(BlockAddress(block), bytes), IoStatus::kOk);
   }
 
-  Traits traits_;
   Disk* disk_ = nullptr;
   uint8_t files_ = 0;
   std::array<Path, 2> names_{Path("/a"), Path("/b")};
@@ -238,12 +232,15 @@ class FewBytes : public Target {
 SearchResult search_few_bytes(std::function<std::unique_ptr<Target>()> make, bool lazy, uint32_t depth,
                               uint32_t nesting) {
   DiskSetup setup;
-  setup.make_target = std::move(make);
+  setup.kind.ops = OpSet(OpKind::kCreate);
+  setup.kind.claims.contract = Contract::kStructure;
+  setup.kind.disks = {.block_size = 16, .block_count = BlockCount(3)};
+  setup.kind.make = std::move(make);
   setup.bounds.names = {"a", "b"};
   setup.bounds.max_files = 2;
-  setup.usability = false;
-  setup.lazy = lazy;
-  setup.nesting = nesting;
+  setup.recovery.usability = false;
+  setup.cuts.lazy = lazy;
+  setup.cuts.nesting = nesting;
   const auto check = make_disk_check(std::move(setup));
   EXPECT_TRUE(check);
   SearchOptions options;
@@ -257,12 +254,12 @@ class LooksLater : public FewBytes {
  public:
   static constexpr uint8_t kOld = 7, kNew = 9;
   explicit LooksLater(uint8_t chokes_on) : chokes_on_(chokes_on) {}
-  int format(Disk& disk) override {
+  int format(Media& disk) override {
     disk_ = &disk;
     put(1, kOld);
     return 0;
   }
-  int mount(Disk& disk) override {
+  int mount(Media& disk) override {
     disk_ = &disk;
     files_ = 0;
     const uint8_t mounts = get(0);
@@ -309,8 +306,8 @@ TEST(NestedCrash, WhatTheFirstRecoveryDidNotReadIsOpenAfterAPowerCutInIt) {
 class RecoversInSteps : public FewBytes {
  public:
   explicit RecoversInSteps(uint8_t chokes_on) : chokes_on_(chokes_on) {}
-  int format(Disk&) override { return 0; }
-  int mount(Disk& disk) override {
+  int format(Media&) override { return 0; }
+  int mount(Media& disk) override {
     disk_ = &disk;
     files_ = 0;
     uint8_t step = get(0);

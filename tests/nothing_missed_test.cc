@@ -9,22 +9,24 @@
 #include <string>
 #include <vector>
 
+#include "finding/disk_check.h"
 #include "judge/disk_system.h"
 
 namespace sisyfs {
 namespace {
 
 // Keeps up to two empty files; which of them are there is the first byte of block 0.
-class TwoFiles : public Target {
+class TwoFiles : public Target, public SavesMemory {
  public:
-  explicit TwoFiles(uint64_t blocks = 4) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
-    traits_.block_size = 16;
-    traits_.block_count = blocks;
+  static TargetKind kind() {
+    TargetKind kind;
+    kind.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
+    kind.disks = {.block_size = 16, .block_count = BlockCount(kBlocks)};
+    return kind;
   }
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+  int format(Media&) override { return 0; }
+  int mount(Media& disk) override {
     disk_ = &disk;
     files_ = get(0);
     return 0;
@@ -42,13 +44,14 @@ class TwoFiles : public Target {
   }
   Walk walk() override { return {0, Path("/"), tree()}; }
   Snapshot save() const override { return Snapshot(files_, Digest{1, files_}); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     files_ = snapshot.empty() ? uint8_t{0} : snapshot.as<uint8_t>();
   }
 
  protected:
   static constexpr uint8_t kA = 1, kB = 2;
+  static constexpr uint64_t kBlocks = 4;
 
   // Puts to the disk which files there are. 0 or an errno.
   virtual int change(uint8_t files) { return put(0, files), flush(), 0; }
@@ -70,7 +73,6 @@ class TwoFiles : public Target {
   }
   void flush() { (void)disk_->flush(); }
 
-  Traits traits_;
   Disk* disk_ = nullptr;
   uint8_t files_ = 0;
   bool failed_ = false;  // the last access did
@@ -79,7 +81,8 @@ class TwoFiles : public Target {
 template <class System>
 DiskSetup setup_of() {
   DiskSetup setup;
-  setup.make_target = [] { return std::make_unique<System>(); };
+  setup.kind = System::kind();
+  setup.kind.make = [] { return std::make_unique<System>(); };
   setup.bounds.names = {"a", "b"};
   setup.bounds.max_files = 2;
   return setup;
@@ -100,14 +103,14 @@ constexpr uint32_t kOutOfRange = bit(FindingKind::kOutOfRange);
 class StraysInWalk : public TwoFiles {
  public:
   Walk walk() override {
-    if (files_ != 0) (void)get(traits_.block_count);
+    if (files_ != 0) (void)get(kBlocks);
     return TwoFiles::walk();
   }
 };
 
 TEST(StrayAccessTest, OfAWalkIsToldEachTime) {
   DiskSetup setup = setup_of<StraysInWalk>();
-  setup.crashes = false;
+  setup.cuts.enabled = false;
   const Result<DiskSystem> system = DiskSystem::make(setup);
   ASSERT_TRUE(system);
   DiskSystemState state;
@@ -124,7 +127,7 @@ TEST(StrayAccessTest, OfAWalkIsToldEachTime) {
 std::string told(DiskSetup setup, uint32_t kind) {
   const auto check = make_disk_check(std::move(setup));
   EXPECT_TRUE(check);
-  const auto found = (*check)->explain({}, kind).traces;
+  const auto found = (*check)->find_traces({}, kind).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story && !story->steps.back().observed.empty());
@@ -134,7 +137,7 @@ std::string told(DiskSetup setup, uint32_t kind) {
 class StraysInUnmount : public TwoFiles {
  public:
   int unmount() override {
-    (void)get(traits_.block_count);
+    (void)get(kBlocks);
     return TwoFiles::unmount();
   }
 };
@@ -142,7 +145,7 @@ class StraysInUnmount : public TwoFiles {
 TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<StraysInUnmount>();
-    setup.lazy = lazy;
+    setup.cuts.lazy = lazy;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
     EXPECT_THAT(
         told(setup, kOutOfRange),
@@ -151,15 +154,20 @@ TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
 }
 
 // Its check clears a flag, without which its mount goes astray.
-class StraysWithoutCheck : public TwoFiles {
+class StraysWithoutCheck : public TwoFiles, public ChecksOffline {
  public:
-  StraysWithoutCheck() { traits_.has_fsck = traits_.mount_recovers = true; }
-  int mount(Disk& disk) override {
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.has_fsck = kind.claims.mount_recovers = true;
+    return kind;
+  }
+  ChecksOffline* checks_offline() override { return this; }
+  int mount(Media& disk) override {
     disk_ = &disk;
-    if (get(1) != 0) (void)get(traits_.block_count);
+    if (get(1) != 0) (void)get(kBlocks);
     return TwoFiles::mount(disk);
   }
-  void fsck(Disk& disk, FsckMode mode, RepairReport*) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport*) override {
     disk_ = &disk;
     if (mode == FsckMode::kRepair && get(1) != 0) put(1, 0), flush();
   }
@@ -179,9 +187,9 @@ class StraysWithoutCheck : public TwoFiles {
 TEST(StrayAccessTest, OfAMountWithoutTheCheckIsTold) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<StraysWithoutCheck>();
-    setup.lazy = lazy;
+    setup.cuts.lazy = lazy;
     EXPECT_EQ(search(setup, 1).findings, 0u) << lazy;
-    setup.both_ways = true;
+    setup.recovery.both_ways = true;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
     EXPECT_THAT(
         told(setup, kOutOfRange),
@@ -195,7 +203,11 @@ TEST(StrayAccessTest, OfAMountWithoutTheCheckIsTold) {
 // relies on it, and cannot do with one half; no recovery looks at it.
 class ReliesOnHint : public TwoFiles {
  public:
-  ReliesOnHint() { traits_.durable_ops = true; }
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.claims.durable_ops = true;
+    return kind;
+  }
 
  private:
   int change(uint8_t files) override {
@@ -211,8 +223,8 @@ class ReliesOnHint : public TwoFiles {
 TEST(OpenBlocksTest, WhatAPowerCutLeftOpenIsNotWhatIsInDoubt) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<ReliesOnHint>();
-    setup.usability = false;
-    setup.lazy = lazy;
+    setup.recovery.usability = false;
+    setup.cuts.lazy = lazy;
     EXPECT_EQ(search(setup, 2).findings, bit(FindingKind::kWrongErrno)) << lazy;
   }
 }
@@ -233,8 +245,8 @@ class ManyReads : public TwoFiles {
 
 TEST(LeftOutTest, FailuresThatWereNotTriedMakeTheVerdictUnknown) {
   DiskSetup setup = setup_of<ManyReads>();
-  setup.crashes = false;
-  setup.failures = 1;
+  setup.cuts.enabled = false;
+  setup.failures.most = 1;
   const SearchResult result = search(setup, 1);
   EXPECT_EQ(result.findings, 0u);
   EXPECT_NE(result.marks & kLeftOut, 0u);
@@ -257,7 +269,7 @@ class BackAndForth : public TwoFiles {
 TEST(LeftOutTest, MomentsThatWereNotLookedAtMakeTheVerdictUnknown) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<BackAndForth>();
-    setup.lazy = lazy;
+    setup.cuts.lazy = lazy;
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.findings, 0u);
     EXPECT_NE(result.marks & kLeftOut, 0u) << lazy;
@@ -268,17 +280,22 @@ TEST(LeftOutTest, MomentsThatWereNotLookedAtMakeTheVerdictUnknown) {
 // A recovery that looks at everything that is in doubt.
 class ManyBlocks : public TwoFiles {
  public:
-  static constexpr uint8_t kBlocks = 14;
-  ManyBlocks() : TwoFiles(kBlocks + 1) { traits_.contract = Contract::kStructure; }
-  int mount(Disk& disk) override {
+  static constexpr uint8_t kDoubtful = 14;
+  static TargetKind kind() {
+    TargetKind kind = TwoFiles::kind();
+    kind.disks.block_count = BlockCount(kDoubtful + 1);
+    kind.claims.contract = Contract::kStructure;
+    return kind;
+  }
+  int mount(Media& disk) override {
     if (const int error = TwoFiles::mount(disk)) return error;
-    for (uint8_t block = 1; block <= kBlocks; ++block) (void)get(block);
+    for (uint8_t block = 1; block <= kDoubtful; ++block) (void)get(block);
     return 0;
   }
 
  private:
   int change(uint8_t) override {
-    for (uint8_t block = 1; block <= kBlocks; ++block) put(block, 1);
+    for (uint8_t block = 1; block <= kDoubtful; ++block) put(block, 1);
     return 0;
   }
 };
@@ -287,29 +304,29 @@ TEST(LeftOutTest, CrashStatesBeyondTheLastNumberAreCounted) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<ManyBlocks>();
     setup.bounds.names = {"a"};
-    setup.usability = false;
-    setup.lazy = lazy;
-    setup.enumeration.max_states = UINT64_MAX;
+    setup.recovery.usability = false;
+    setup.cuts.lazy = lazy;
+    setup.cuts.enumeration.max_states = UINT64_MAX;
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << lazy;
     EXPECT_EQ(result.crash_states, DiskMove::kStates) << lazy;
-    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kBlocks) - DiskMove::kStates) << lazy;
+    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kDoubtful) - DiskMove::kStates) << lazy;
   }
 }
 
 // Edges of one piece are two and twice as many as there are blocks: nothing lost, nothing kept, one of each.
 TEST(LeftOutTest, OnlySamplesThatWereJudgedAreCounted) {
-  constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kBlocks;
+  constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kDoubtful;
   for (const uint64_t samples : {uint64_t{100}, uint64_t{DiskMove::kStates}}) {
     DiskSetup setup = setup_of<ManyBlocks>();
     setup.bounds.names = {"a"};
-    setup.usability = false;
-    setup.enumeration = {.max_states = 1, .edge = 1, .samples = static_cast<uint32_t>(samples)};
+    setup.recovery.usability = false;
+    setup.cuts.enumeration = {.max_states = 1, .edge = 1, .samples = static_cast<uint32_t>(samples)};
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << samples;
     EXPECT_EQ(result.sampled, std::min(samples, DiskMove::kStates - kEdges)) << samples;
     EXPECT_EQ(result.crash_states, kEdges + result.sampled) << samples;
-    EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kBlocks) << samples;
+    EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kDoubtful) << samples;
   }
 }
 

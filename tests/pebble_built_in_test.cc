@@ -10,7 +10,7 @@
 #include "adapters/plugin/plugin_check.h"
 #include "bench/pebble_target.h"
 #include "disk/media.h"
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 
 namespace sisyfs {
 namespace {
@@ -34,7 +34,7 @@ class PebbleBuiltInTest : public testing::Test {
     ASSERT_TRUE(setup) << setup.error().message;
     plugin_ = *setup;
     built_in_ = *setup;
-    built_in_.make_target = make_pebble_target;
+    built_in_.kind = pebble_kind();
     built_in_.trouble = nullptr;
   }
   void expect_same(uint32_t depth) {
@@ -48,6 +48,21 @@ class PebbleBuiltInTest : public testing::Test {
   }
   DiskSetup plugin_, built_in_;
 };
+
+TEST_F(PebbleBuiltInTest, ClaimsWhatThePluginClaims) {
+  make({});
+  const TargetKind &a = plugin_.kind, &b = built_in_.kind;
+  EXPECT_EQ(a.ops, b.ops);
+  EXPECT_EQ(a.disks, b.disks);
+  EXPECT_EQ(a.claims.contract, b.claims.contract);
+  EXPECT_EQ(a.claims.fsync_all, b.claims.fsync_all);
+  EXPECT_EQ(a.limits.write_unit, b.limits.write_unit);
+  EXPECT_EQ(a.has_fsck, b.has_fsck);
+  EXPECT_EQ(a.isolation, Isolation::kProcess);
+  EXPECT_EQ(b.isolation, Isolation::kNone);
+  EXPECT_NE(a.faults, 0u);
+  EXPECT_EQ(b.faults, 0u);
+}
 
 TEST_F(PebbleBuiltInTest, GivesTheVerdictAndTheCountsOfThePlugin) {
   make({});
@@ -65,23 +80,23 @@ TEST_F(PebbleBuiltInTest, AlsoWhereThePowerGoesInRecovery) {
 }
 
 TEST(PebbleTargetTest, WhatWasLoadedIsSavedAgainAsItWas) {
-  const std::unique_ptr<Target> target = make_pebble_target(), other = make_pebble_target();
-  Media disk{Image(Geometry{target->traits().block_size, BlockCount(target->traits().block_count),
-                            target->traits().erase_blocks})};
+  const TargetKind kind = pebble_kind();
+  const std::unique_ptr<Target> target = kind.make(), other = kind.make();
+  Media disk{Image(kind.disks)};
   ASSERT_EQ(target->format(disk), 0);
   ASSERT_EQ(target->mount(disk), 0);
-  const Snapshot before = target->save();
+  const Snapshot before = target->saves_memory()->save();
   ASSERT_EQ(target->apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
   ASSERT_EQ(target->apply(Op::write(Path("/a"), 0, 48)).error, 0);
-  const Snapshot after = target->save();
+  const Snapshot after = target->saves_memory()->save();
   EXPECT_NE(before.digest(), after.digest());
-  other->load(after, disk);
-  EXPECT_EQ(other->save().digest(), after.digest());
+  other->saves_memory()->load(after, disk);
+  EXPECT_EQ(other->saves_memory()->save().digest(), after.digest());
   EXPECT_EQ(other->apply(Op::of(OpKind::kStat, Path("/a"))).value, 48u);
-  other->load(before, disk);
-  EXPECT_EQ(other->save().digest(), before.digest());
+  other->saves_memory()->load(before, disk);
+  EXPECT_EQ(other->saves_memory()->save().digest(), before.digest());
   EXPECT_EQ(other->apply(Op::of(OpKind::kStat, Path("/a"))).error, ENOENT);
-  EXPECT_EQ(target->save().digest(), after.digest());  // the copies are deep
+  EXPECT_EQ(target->saves_memory()->save().digest(), after.digest());  // the copies are deep
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
 
@@ -59,17 +59,12 @@ struct Planted {
 enum class Whole { kAll, kFirst, kEnds };
 
 // Each op writes such a record, and recovery reads it: a mixture that it takes for whole cannot be mounted.
-class ThreeBlocks : public Target {
+class ThreeBlocks : public Target, public SavesMemory {
  public:
-  explicit ThreeBlocks(Whole whole) : whole_(whole) {
-    traits_.ops = OpSet(OpKind::kCreate);
-    traits_.contract = Contract::kStructure;
-    traits_.block_size = 16;
-    traits_.block_count = 3;
-  }
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk& disk) override {
+  explicit ThreeBlocks(Whole whole) : whole_(whole) {}
+  SavesMemory* saves_memory() override { return this; }
+  int format(Media&) override { return 0; }
+  int mount(Media& disk) override {
     disk_ = &disk;
     files_ = 0;
     std::array<std::byte, 48> record{};
@@ -97,7 +92,7 @@ class ThreeBlocks : public Target {
     return walk;
   }
   Snapshot save() const override { return Snapshot(files_, Digest{1, files_}); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     files_ = snapshot.empty() ? 0 : snapshot.as<uint8_t>();
     names_ = {Path("/a"), Path("/b")};
@@ -105,7 +100,6 @@ class ThreeBlocks : public Target {
 
  private:
   Whole whole_;
-  Traits traits_;
   Disk* disk_ = nullptr;
   uint8_t files_ = 0;
   std::array<Path, 2> names_{Path("/a"), Path("/b")};
@@ -115,11 +109,14 @@ std::string simplest_of_three_blocks(Whole whole) {
   return simplest(
       [=](const std::string& device) {
         DiskSetup setup;
-        setup.make_target = [=] { return std::make_unique<ThreeBlocks>(whole); };
+        setup.kind.ops = OpSet(OpKind::kCreate);
+        setup.kind.claims.contract = Contract::kStructure;
+        setup.kind.disks = {.block_size = 16, .block_count = BlockCount(3)};
+        setup.kind.make = [=] { return std::make_unique<ThreeBlocks>(whole); };
         setup.bounds.names = {"a", "b"};
         setup.bounds.max_files = 1;
-        setup.usability = false;
-        setup.device = DeviceModel::preset(device)->fitted_to({16, BlockCount(3)});
+        setup.recovery.usability = false;
+        setup.cuts.device = DeviceModel::preset(device)->fitted_to(setup.kind.disks);
         return setup;
       },
       1);

@@ -1,6 +1,6 @@
 // Recoveries that are known again against recoveries that are carried out each time, on a model with
 // mistakes.
-#include "judge/recoverer.h"
+#include "machine/remembering_recoverer.h"
 
 #include <gtest/gtest.h>
 
@@ -27,10 +27,9 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
   EXPECT_TRUE(options);
   const Result<DiskSetup> setup = f2fs::setup_of(*options);
   EXPECT_TRUE(setup);
-  const auto running = setup->make_target(), target = setup->make_target(), again = setup->make_target();
-  const Traits& traits = running->traits();
-  const Bounds bounds = bounds_for(traits, setup->bounds);
-  const Image blank(Geometry{traits.block_size, BlockCount(traits.block_count)});
+  const auto running = setup->kind.make(), target = setup->kind.make(), again = setup->kind.make();
+  const Bounds bounds = bounds_for(setup->kind, setup->bounds);
+  const Image blank(setup->kind.disks);
   Media disk(blank);
   EXPECT_EQ(running->format(disk), 0);
   EXPECT_EQ(running->mount(disk), 0);
@@ -47,9 +46,9 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
     const Op& op = ops[random() % ops.size()].op;
     if (op.kind == OpKind::kRemount) continue;
     (void)running->apply(op);
-    CrashPoints points(setup->device, disk.state());
+    CrashPoints points(setup->cuts.device, disk.state());
     while (const CrashPoint* point = points.next()) {
-      CrashStates states(point->epoch, setup->enumeration);
+      CrashStates states(point->epoch, setup->cuts.enumeration);
       for (unsigned i = 0; i < 40; ++i) {
         CrashState* state = states.next();
         if (state == nullptr) break;
@@ -99,17 +98,20 @@ TEST(RecovererTest, WhatWasForgottenIsNotTakenForKnown) {
 
 // Each part of its recovery looks at one block: the check at block 0, the mount at block 1, the first op at
 // block 2. A 2 is bad there.
-class LooksInParts : public Target {
+class LooksInParts : public Target, public SavesMemory, public ChecksOffline {
  public:
-  LooksInParts() {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
-    traits_.has_fsck = true;
-    traits_.block_size = 4;
-    traits_.block_count = 3;
+  static DiskSetup setup() {
+    DiskSetup setup;
+    setup.kind.ops = OpSet(OpKind::kCreate, OpKind::kUnlink);
+    setup.kind.has_fsck = true;
+    setup.kind.disks = {.block_size = 4, .block_count = BlockCount(3)};
+    setup.bounds.names = {"a"};
+    return setup;
   }
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return this; }
+  int format(Media&) override { return 0; }
+  int mount(Media& disk) override {
     disk_ = &disk;
     tree_ = Tree();
     return is_bad(disk, 1) ? EIO : 0;
@@ -120,11 +122,11 @@ class LooksInParts : public Target {
     return is_bad(*disk_, 2) ? OpResult::of(EIO) : sisyfs::apply(op, tree_);
   }
   Walk walk() override { return {0, Path("/"), tree_}; }
-  void fsck(Disk& disk, FsckMode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode, RepairReport* report) override {
     report->error = is_bad(disk, 0) ? EIO : 0;
   }
   Snapshot save() const override { return Snapshot(tree_, tree_.digest()); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     tree_ = snapshot.as<Tree>();
   }
@@ -135,7 +137,6 @@ class LooksInParts : public Target {
     return disk.read(BlockAddress(block), bytes) != IoStatus::kOk || bytes[0] == std::byte{2};
   }
 
-  Traits traits_;
   Disk* disk_ = nullptr;
   Tree tree_;
 };
@@ -153,8 +154,7 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
       epoch.add(*disk.state().log.events(events).back());
     }
   }
-  DiskSetup setup;
-  setup.bounds.names = {"a"};
+  const DiskSetup setup = LooksInParts::setup();
   LooksInParts target;
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
@@ -218,7 +218,7 @@ class RemembersWalk : public LooksInParts {
     (void)look();
     return LooksInParts::walk();
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     cached_ = false;
     LooksInParts::load(snapshot, disk);
   }
@@ -235,8 +235,7 @@ class RemembersWalk : public LooksInParts {
 
 TEST(RecovererTest, ATrialIsKnownByWhatTheWalkHasReadForIt) {
   const Image blank(Geometry{4, BlockCount(3)});
-  DiskSetup setup;
-  setup.bounds.names = {"a"};
+  const DiskSetup setup = LooksInParts::setup();
   RemembersWalk target;
   const AllWays all = recover_all(setup, target, one_write(blank, 2, 2));
   EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));
@@ -250,7 +249,7 @@ class ClearsBlindly : public LooksInParts {
     put(*disk_, 0, 1);
     return LooksInParts::apply(op);
   }
-  void fsck(Disk& disk, FsckMode mode, RepairReport*) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport*) override {
     std::byte used[4];
     if (disk.read(BlockAddress(0), used) != IoStatus::kOk || used[0] == std::byte{0}) return;
     if (mode == FsckMode::kRepair) put(disk, 3, 0);
@@ -265,8 +264,7 @@ class ClearsBlindly : public LooksInParts {
 
 TEST(RecovererTest, WhetherTheCheckChangesACleanDiskDependsOnWhatWasThere) {
   const Image blank(Geometry{4, BlockCount(4)});
-  DiskSetup setup;
-  setup.bounds.names = {"a"};
+  const DiskSetup setup = LooksInParts::setup();
   ClearsBlindly target;
   const AllWays all = recover_all(setup, target, one_write(blank, 3, 1));
   EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "judge/disk_system.h"
-#include "judge/stable_words.h"
+#include "finding/disk_check.h"
+#include "machine/stable_words.h"
 #include "toy_fs.h"
 
 namespace sisyfs {
@@ -18,16 +18,14 @@ using toy::When;
 
 DiskSetup setup_for(const Habits& habits, bool lazy = false) {
   DiskSetup setup;
-  setup.make_target = [=] {
-    return std::make_unique<toy::ToyFs>(habits, Claim{.contract = Contract::kAtomic});
-  };
+  setup.kind = toy::kind_of(habits, Claim{.contract = Contract::kAtomic});
   setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kSync);
   setup.bounds.max_files = 2;
   setup.bounds.names = {"a", "b"};
   setup.bounds.write_sizes = {1};
   setup.bounds.max_file_size = 1;
   setup.max_system_ops = 2;
-  setup.lazy = lazy;
+  setup.cuts.lazy = lazy;
   return setup;
 }
 
@@ -75,7 +73,7 @@ TEST(StableHookTest, WithoutTheWordNothingIsWrong) {
 Story story_of(const Habits& habits) {
   const auto check = make_disk_check(setup_for(habits));
   EXPECT_TRUE(check);
-  const auto found = (*check)->explain({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story);

@@ -3,7 +3,7 @@
 //
 //   toy::Habits habits;
 //   habits.any_order = true;                       // names come back in any order
-//   setup.make_target = [=] { return std::make_unique<toy::ToyFs>(habits, toy::Claim{Contract::kFsync}); };
+//   setup.kind = toy::kind_of(habits, toy::Claim{Contract::kFsync});
 //
 // While it runs it is right by construction: it works on the reference tree. Its craft, and its mistakes, are
 // in what reaches the disk. A tree is a list of facts (this name leads to this inode, this inode has this
@@ -21,10 +21,11 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "disk/disk.h"
+#include "disk/media.h"
 #include "target/target.h"
 
 namespace sisyfs::toy {
@@ -63,25 +64,15 @@ struct Claim {
   bool fsync_names = false;
 };
 
-class ToyFs : public Target {
+class ToyFs : public Target, public SavesMemory {
  public:
-  ToyFs(const Habits& habits, const Claim& claim) : habits_(habits) {
-    traits_.ops =
-        OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
-              OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
-        OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
-    traits_.contract = claim.contract;
-    traits_.durable_ops = claim.sync_mount;
-    traits_.fsync_names = claim.fsync_names;
-    traits_.write_unit = kUnit;
-    traits_.max_file_size = 2 * kUnit;
-    traits_.block_size = sizeof(Record);
-    traits_.block_count = 2 + 2 * kLog;
-  }
+  static constexpr uint32_t kBlockSize = 512;
 
-  const Traits& traits() const override { return traits_; }
+  ToyFs(const Habits& habits, const Claim& claim) : habits_(habits), claim_(claim) {}
 
-  int format(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+
+  int format(Media& disk) override {
     Record record;
     record.generation = 1;
     record.put(facts_of(Tree()));
@@ -89,7 +80,7 @@ class ToyFs : public Target {
     return write(1, record), flush(), 0;
   }
 
-  int mount(Disk& disk) override {
+  int mount(Media& disk) override {
     disk_ = &disk;
     memory_ = Memory();
     Record best;
@@ -149,7 +140,7 @@ class ToyFs : public Target {
                      digest_at(2, digest_of(memory_.waiting.data(), memory_.waiting.size() * sizeof(Fact))) +
                      digest_at(3, digest_of(rest, sizeof rest)));
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     disk_ = &disk;
     memory_ = snapshot.empty() ? Memory() : snapshot.as<Memory>();
   }
@@ -186,7 +177,7 @@ class ToyFs : public Target {
       for (uint8_t i = 0; i < count; ++i) known[facts[i].key()] = facts[i];
     }
   };
-  static_assert(sizeof(Record) == 512);
+  static_assert(sizeof(Record) == kBlockSize);
 
   struct Memory {
     bool mounted = false;
@@ -384,7 +375,7 @@ class ToyFs : public Target {
     if (directory ? habits_.forgets_dirs : forgotten) return;
     const uint32_t inode = memory_.tree.birth(stat.node);
     // Names are kept all at once, with the inodes that they lead to, so that a rename is never cut in two.
-    const bool names = directory || (traits_.fsync_names && op.kind != OpKind::kFdatasync);
+    const bool names = directory || (claim_.fsync_names && op.kind != OpKind::kFdatasync);
     keep([&](const Fact& fact) {
       if (fact.kind == kEntry)
         return names && (directory || !habits_.forgets_renames || fact.type != kRenamed);
@@ -397,9 +388,24 @@ class ToyFs : public Target {
   }
 
   Habits habits_;
-  Traits traits_;
+  Claim claim_;
   Memory memory_;
   Disk* disk_ = nullptr;
 };
+
+inline TargetKind kind_of(const Habits& habits, const Claim& claim) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                   OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
+             OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
+  kind.claims.contract = claim.contract;
+  kind.claims.durable_ops = claim.sync_mount;
+  kind.claims.fsync_names = claim.fsync_names;
+  kind.limits.write_unit = kUnit;
+  kind.limits.max_file_size = 2 * kUnit;
+  kind.disks = {.block_size = ToyFs::kBlockSize, .block_count = BlockCount(2 + 2 * kLog)};
+  kind.make = [=] { return std::make_unique<ToyFs>(habits, claim); };
+  return kind;
+}
 
 }  // namespace sisyfs::toy

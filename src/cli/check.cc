@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
@@ -64,8 +63,8 @@ Status put_settings(CheckFlags& flags) {
                          {"--block", "block", !flags.block.empty(), flags.block},
                          {"--disk", "block", !flags.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
-  if (std::ranges::none_of(named, &Named::given)) return {};  // to open a plug-in takes its time
-  const Result<CheckEntry> entry = target_entry(flags.target);
+  if (std::ranges::none_of(named, &Named::given)) return {};  // loading a plug-in takes time
+  const Result<CheckEntry> entry = registry().entry(flags.target);
   if (!entry) return entry.error();
   for (const Named& one : named) {
     if (!one.given) continue;
@@ -124,12 +123,12 @@ int check_here(CheckFlags& flags) {
   return search_and_report(*named, *options, output);
 }
 
-// Foreign code is searched in a process of its own.
+// A target whose code may end the process is searched in a process of its own.
 int run_check(CheckFlags& flags) {
   // Once, and not in each life of the search: the file that the second one finds is that of the first.
   if (Status s = flags.checkpoint.empty() ? Status() : can_begin_at(flags.checkpoint); !s)
     return fail(s.error());
-  if (!is_plugin(flags.target)) return check_here(flags);
+  if (registry().isolation_of(flags.target) == Isolation::kNone) return check_here(flags);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
   return supervise([&] { return check_here(flags); });
 }

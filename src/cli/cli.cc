@@ -159,17 +159,10 @@ const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
-    r.set_opener(is_plugin, plugin_entry);
+    r.set_loader({.handles = is_plugin, .load = plugin_entry, .isolation = Isolation::kProcess});
     return r;
   }();
   return all;
-}
-
-Result<CheckEntry> target_entry(const std::string& name) {
-  if (is_plugin(name)) return plugin_entry(name);
-  const Result<const CheckEntry*> entry = registry().find(name);
-  if (!entry) return entry.error();
-  return **entry;
 }
 
 int exit_code(const SearchResult& result) {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "explore/search.h"
-#include "judge/registry.h"
+#include "finding/registry.h"
 #include "report/text.h"
 
 namespace CLI {
@@ -62,8 +62,6 @@ Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
 
 // All targets of this program.
 const CheckRegistry& registry();
-// What is known of one of them, or of a plug-in.
-Result<CheckEntry> target_entry(const std::string& name);
 
 // How to search, as the user says it.
 struct SearchFlags {

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
       "3 inconclusive (stopped before the bound, or something was merged or left out), 4 harness error.");
-  cli::built_in_pebble() = sisyfs::make_pebble_target;
+  cli::built_in_pebble() = sisyfs::pebble_kind;
   int exit = cli::kClean;
   cli::add_check(app, exit);
   cli::add_resume(app, exit);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 
-#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"
@@ -49,6 +48,11 @@ Status write_image(const std::string& path, const Story& story) {
   return write_file(path, bytes);
 }
 
+// Whether the target is foreign code, which runs in a process of its own.
+bool is_isolated(const Finding& finding) {
+  return registry().isolation_of(finding.setup.target) == Isolation::kProcess;
+}
+
 // What a replay came to, in words and as an exit code.
 struct Ending {
   std::string says;
@@ -87,10 +91,9 @@ int run_replay(const std::string& what, bool quiet, const std::string& image) {
   if (!findings) return fail(findings.error());
   if (!image.empty() && findings->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
-  const auto foreign = [](const Finding& finding) { return is_isolated(finding.setup.target); };
-  if (std::none_of(findings->begin(), findings->end(), foreign)) return replay_here(*findings, quiet, image);
+  if (std::ranges::none_of(*findings, is_isolated)) return replay_here(*findings, quiet, image);
   for (const Finding& finding : *findings) {
-    if (!foreign(finding)) continue;
+    if (!is_isolated(finding)) continue;
     if (Status s = start_with_sanitizer(finding.setup.target); !s) return fail(s.error());
   }
   return supervise([&] { return replay_here(*findings, quiet, image); });

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
@@ -58,14 +57,14 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   return search_and_report(*named, options, output);
 }
 
-// Foreign code is searched in a process of its own, as by check.
+// A target whose code may end the process is searched in a process of its own, as by check.
 int run_resume(const ResumeFlags& flags) {
   const Result<LoadedCheckpoint> loaded = load(flags.path);
   if (!loaded) return fail(loaded.error());
   const Result<SavedSearch> saved = search_of(*loaded, flags);
   if (!saved) return fail(saved.error());
   const auto here = [&] { return resume_here(*loaded, *saved, flags); };
-  if (!is_plugin(saved->setup.target)) return here();
+  if (registry().isolation_of(saved->setup.target) == Isolation::kNone) return here();
   if (Status s = start_with_sanitizer(saved->setup.target); !s) return fail(s.error());
   return supervise(here);
 }

@@ -38,6 +38,7 @@ std::vector<std::string> own_arguments() {
 }  // namespace
 
 Status start_with_sanitizer(const std::string& target) {
+  if (!is_plugin(target)) return {};
   const Result<std::string> path_of = plugin_path(target);
   if (!path_of) return path_of.error();
   const std::string& path = *path_of;

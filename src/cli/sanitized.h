@@ -7,8 +7,8 @@
 
 namespace sisyfs::cli {
 
-// Where the plug-in needs the runtime and this process does not have it: starts this program anew with it,
-// and does not return. Otherwise does nothing. An error says what is missing.
+// If the target is a plug-in that needs the runtime, and this process does not have it: starts this program
+// anew with the runtime, and does not return. Otherwise does nothing. An error says what is missing.
 Status start_with_sanitizer(const std::string& target);
 
 }  // namespace sisyfs::cli

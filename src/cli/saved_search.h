@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "explore/search.h"
-#include "judge/finding.h"
+#include "finding/finding.h"
 
 namespace sisyfs::cli {
 

@@ -52,7 +52,7 @@ int list_one(const std::string& name, bool json) {
       list_target(name, entry);
     return kClean;
   };
-  const Result<CheckEntry> entry = target_entry(name);
+  const Result<CheckEntry> entry = registry().entry(name);
   return entry ? list(*entry) : fail(entry.error());
 }
 

@@ -13,35 +13,44 @@ void CheckRegistry::add(CheckEntry entry) {
   SISYFS_ASSERT(is_new, "a target is registered once");
 }
 
-void CheckRegistry::set_opener(std::function<bool(std::string_view)> opens,
-                               std::function<Result<CheckEntry>(const std::string&)> open) {
-  opens_ = std::move(opens);
-  open_ = std::move(open);
-}
-
 Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
   if (const auto at = entries_.find(name); at != entries_.end()) return &at->second;
   std::string names;
   for (const auto& [known, entry] : entries_) names += (names.empty() ? "" : ", ") + known;
-  const char* others = opens_ ? ", and plug-ins: 'sisyfs targets' has those that are there already" : "";
+  const char* others =
+      loader_.handles ? ", and plug-ins: 'sisyfs targets' has those that are there already" : "";
   return bad_input(fmt::format("unknown target '{}'; targets are {}{}", name, names, others));
+}
+
+bool CheckRegistry::is_loadable(std::string_view name) const {
+  return entries_.find(name) == entries_.end() && loader_.handles && loader_.handles(name);
+}
+
+Result<CheckEntry> CheckRegistry::entry(std::string_view name) const {
+  if (is_loadable(name)) {
+    Result<CheckEntry> loaded = loader_.load(std::string(name));
+    if (loaded)
+      SISYFS_ASSERT(loaded->isolation == loader_.isolation, "a loader says where its targets may run");
+    return loaded;
+  }
+  const Result<const CheckEntry*> known = find(name);
+  if (!known) return known.error();
+  return **known;
+}
+
+Isolation CheckRegistry::isolation_of(std::string_view name) const {
+  if (is_loadable(name)) return loader_.isolation;
+  const auto at = entries_.find(name);
+  return at == entries_.end() ? Isolation::kNone : at->second.isolation;
 }
 
 Result<NamedCheck> CheckRegistry::make(std::string_view name,
                                        const std::vector<std::string>& settings) const {
-  CheckEntry entry;
-  if (entries_.find(name) == entries_.end() && opens_ && opens_(name)) {
-    Result<CheckEntry> opened = open_(std::string(name));
-    if (!opened) return opened.error();
-    entry = *std::move(opened);
-  } else {
-    const Result<const CheckEntry*> known = find(name);
-    if (!known) return known.error();
-    entry = **known;
-  }
-  Result<Options> options = Options::parse(entry.options, settings);
+  const Result<CheckEntry> entry = this->entry(name);
+  if (!entry) return entry.error();
+  Result<Options> options = Options::parse(entry->options, settings);
   if (!options) return options.error();
-  Result<std::unique_ptr<Check>> check = entry.make(*options);
+  Result<std::unique_ptr<Check>> check = entry->make(*options);
   if (!check) return check.error();
   NamedCheck named{{.target = std::string(name), .settings = {}}, *std::move(check)};
   std::istringstream words(options->text());

@@ -1,7 +1,7 @@
-// CheckRegistry: what can be checked, by name, with what a user has to know about each.
+// CheckRegistry: the targets that can be checked, by name, each with its options.
 //
-// Filled by hand at the start of the program, so that what is listed does not depend on what the linker
-// kept. Read-only afterwards.
+// Filled explicitly at the start of the program, so that the list does not depend on which objects the linker
+// keeps. Read-only afterwards.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "finding/check.h"
 #include "finding/finding.h"
 #include "target/options.h"
+#include "target/target_kind.h"
 
 namespace sisyfs {
 
@@ -24,6 +26,16 @@ struct CheckEntry {
   std::vector<OptionSpec> options;
   // A check with these options, or why they do not go together. `options` are made from the list above.
   std::function<Result<std::unique_ptr<Check>>(const Options& options)> make;
+  // Where instances of the target may run; known before a check is made. The same as TargetKind::isolation.
+  Isolation isolation = Isolation::kNone;
+};
+
+// Makes entries for targets that are not in the list, for example of the path of a library.
+struct TargetLoader {
+  std::function<bool(std::string_view name)> handles;
+  std::function<Result<CheckEntry>(const std::string& name)> load;
+  // Of every entry that load() makes. It is asked for before load(), which may run foreign code.
+  Isolation isolation = Isolation::kNone;
 };
 
 // A check and the name under which it can be made again.
@@ -36,20 +48,24 @@ class CheckRegistry {
  public:
   // The name is new.
   void add(CheckEntry entry);
-  // The error names the targets that there are. The entry lives as long as the registry.
+  // An entry of the list. The error names the targets that there are. Lives as long as the registry.
   Result<const CheckEntry*> find(std::string_view name) const;
-  // Names that are not in the list may be something else that can be checked, like a path: `open` makes an
-  // entry of those for which `opens` is true.
-  void set_opener(std::function<bool(std::string_view)> opens,
-                  std::function<Result<CheckEntry>(const std::string&)> open);
-  // Finds, parses "name=value" settings and makes.
+  // Names that are not in the list go to the loader, if it handles them.
+  void set_loader(TargetLoader loader) { loader_ = std::move(loader); }
+  // An entry of the list, or one that the loader makes.
+  Result<CheckEntry> entry(std::string_view name) const;
+  // Where the target must run. Loads nothing. kNone for an unknown name.
+  Isolation isolation_of(std::string_view name) const;
+  // A check of this target with these "name=value" settings.
   Result<NamedCheck> make(std::string_view name, const std::vector<std::string>& settings) const;
   const std::map<std::string, CheckEntry, std::less<>>& entries() const { return entries_; }
 
  private:
+  // Whether the name is not in the list, and the loader handles it.
+  bool is_loadable(std::string_view name) const;
+
   std::map<std::string, CheckEntry, std::less<>> entries_;
-  std::function<bool(std::string_view)> opens_;
-  std::function<Result<CheckEntry>(const std::string&)> open_;
+  TargetLoader loader_;
 };
 
 }  // namespace sisyfs

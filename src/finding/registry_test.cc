@@ -14,8 +14,9 @@ CheckRegistry registry() {
        [](const Options& o) -> Result<std::unique_ptr<Check>> {
          if (o.integer("files") == 3) return bad_input("three is a crowd");
          return std::unique_ptr<Check>();
-       }});
-  out.add({"also", "nothing", {}, {}});
+       },
+       Isolation::kNone});
+  out.add({"also", "nothing", {}, {}, Isolation::kProcess});
   return out;
 }
 
@@ -33,6 +34,28 @@ TEST(RegistryTest, ASetupNamesOnlyWhatDiffersFromTheDefaults) {
   ASSERT_TRUE(named);
   EXPECT_EQ(named->setup.target, "flat");
   EXPECT_EQ(named->setup.settings, std::vector<std::string>{"cache=off"});
+}
+
+TEST(RegistryTest, IsolationIsKnownBeforeATargetIsLoaded) {
+  CheckRegistry checks = registry();
+  EXPECT_EQ(checks.isolation_of("flat"), Isolation::kNone);
+  EXPECT_EQ(checks.isolation_of("also"), Isolation::kProcess);
+  EXPECT_EQ(checks.isolation_of("./lib.so"), Isolation::kNone) << "nothing handles it";
+  int loaded = 0;
+  checks.set_loader({.handles = [](std::string_view name) { return name.ends_with(".so"); },
+                     .load = [&](const std::string& name) -> Result<CheckEntry> {
+                       ++loaded;
+                       return CheckEntry{name, "a library", {}, {}, Isolation::kProcess};
+                     },
+                     .isolation = Isolation::kProcess});
+  EXPECT_EQ(checks.isolation_of("./lib.so"), Isolation::kProcess);
+  EXPECT_EQ(checks.isolation_of("flat"), Isolation::kNone);
+  EXPECT_EQ(checks.isolation_of("falt"), Isolation::kNone) << "an unknown name is refused later";
+  EXPECT_EQ(loaded, 0);
+  EXPECT_EQ(checks.entry("./lib.so")->summary, "a library");
+  EXPECT_EQ(checks.entry("flat")->summary, "files of whole units");
+  EXPECT_FALSE(checks.entry("falt"));
+  EXPECT_EQ(loaded, 1);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 // finding it goes on, because damage that was only noticed becomes harm later.
 //
 //   DiskSetup setup;
-//   setup.make_target = [] { return std::make_unique<MyTarget>(); };
+//   setup.kind = my_kind();             // target/target_kind.h
 //   Result<DiskSystem> system = DiskSystem::make(setup);
 //   SearchResult result = run_search(*system, options, nullptr);
 #pragma once

@@ -74,11 +74,10 @@ OptionSpec failures_spec() {
 namespace {
 
 // A device by its name, in the scale of the target's disk.
-DeviceModel device_for(const Target& target, std::string_view name) {
-  const Traits& traits = target.traits();
+DeviceModel device_for(const TargetKind& kind, std::string_view name) {
   const Result<DeviceModel> device = DeviceModel::preset(name);
   SISYFS_ASSERT(device, "the option has only names of devices");
-  return device->fitted_to({traits.block_size, BlockCount(traits.block_count)});
+  return device->fitted_to({kind.disks.block_size, kind.disks.block_count});
 }
 
 // What is said of the device in particular.
@@ -101,17 +100,17 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   const std::string_view crash = options.choice_text("crash");
   const std::string_view device = options.choice_text("device");
   if (device != "by-crash")
-    setup.device = device_for(*setup.make_target(), device);
+    setup.cuts.device = device_for(setup.kind, device);
   else
-    setup.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
-  set_details(options, setup.device);
-  setup.crashes = crash != "none";
-  setup.lazy = crash == "lazy";
-  setup.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
-  setup.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
-  setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
-  setup.all_nested = options.flag("all_nested");
-  setup.both_ways = options.has("both_ways") && options.flag("both_ways");
+    setup.cuts.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
+  set_details(options, setup.cuts.device);
+  setup.cuts.enabled = crash != "none";
+  setup.cuts.lazy = crash == "lazy";
+  setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
+  setup.cuts.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
+  setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
+  setup.cuts.all_nested = options.flag("all_nested");
+  setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 
 }  // namespace sisyfs

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/disk_setup.h"
+#include "machine/setup.h"
 #include "target/options.h"
 
 namespace sisyfs {
@@ -23,7 +23,7 @@ inline constexpr std::string_view kCutOptions[] = {"crash",       "device",    "
                                                    "write_cache", "discarded", "samples",
                                                    "sample_seed", "nesting",   "all_nested"};
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "", std::string_view crash = kThesisCuts);
-// After make_target was set.
+// DiskSetup::kind is set before.
 void set_cuts(const Options& options, DiskSetup& setup);
 
 // The option both_ways, of targets whose mount is enough after a power cut; set_cuts knows it.

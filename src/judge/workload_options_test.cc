@@ -12,7 +12,7 @@ DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& set
   const Result<Options> options = Options::parse(cut_specs("", crash), settings);
   EXPECT_TRUE(options);
   DiskSetup setup;
-  setup.make_target = [] { return journal::make_target(journal::Config()); };
+  setup.kind = journal::kind_of(journal::Config());
   set_cuts(*options, setup);
   return setup;
 }
@@ -31,11 +31,11 @@ TEST(WorkloadOptionsTest, TheThesisKeepsOrderAndAPlainDiskDoesNot) {
 TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
   const DiskSetup setup = setup_with(
       kPlainDiskCuts, {"crash=subsets", "device=scattered", "samples=3", "sample_seed=9", "nesting=1"});
-  EXPECT_FALSE(setup.lazy);
-  EXPECT_TRUE(setup.device.scattered && setup.device.keeps_order());
-  EXPECT_EQ(setup.enumeration.samples, 3u);
-  EXPECT_EQ(setup.enumeration.seed, 9u);
-  EXPECT_EQ(setup.nesting, 1u);
+  EXPECT_FALSE(setup.cuts.lazy);
+  EXPECT_TRUE(setup.cuts.device.scattered && setup.cuts.device.keeps_order());
+  EXPECT_EQ(setup.cuts.enumeration.samples, 3u);
+  EXPECT_EQ(setup.cuts.enumeration.seed, 9u);
+  EXPECT_EQ(setup.cuts.nesting, 1u);
 }
 
 TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {

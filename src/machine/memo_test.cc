@@ -1,4 +1,4 @@
-#include "judge/memo.h"
+#include "machine/memo.h"
 
 #include <gtest/gtest.h>
 

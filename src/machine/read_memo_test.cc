@@ -1,4 +1,4 @@
-#include "judge/read_memo.h"
+#include "machine/read_memo.h"
 
 #include <gtest/gtest.h>
 

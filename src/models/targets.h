@@ -1,7 +1,7 @@
 // The models by name, for the registry.
 #pragma once
 
-#include "judge/registry.h"
+#include "finding/registry.h"
 
 namespace sisyfs {
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
+#include <memory>
+
+#include "disk/media.h"
 
 namespace sisyfs {
 namespace {
@@ -14,19 +16,23 @@ constexpr ProblemKind kProblems[] = {
     {"X2", "lost-block", Severity::kCritical, "block {1} of file {0} is free"},
 };
 
-// The smallest system that there can be: files 0 to 3 of whole units, no disk.
-class Flat : public Target {
+// A very small system without a disk: up to four files of whole units, called 0 to 3.
+class Flat : public Target, public SavesMemory {
  public:
-  explicit Flat(uint32_t files) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kAppend, OpKind::kUnlink);
-    traits_.max_files = files;
-    traits_.write_unit = 512;
-    traits_.max_file_size = 1024;
-    for (uint32_t f = 0; f < files; ++f) traits_.fixed_names.push_back(std::to_string(f));
+  static TargetKind kind(uint32_t files) {
+    TargetKind kind;
+    kind.ops = OpSet(OpKind::kCreate, OpKind::kAppend, OpKind::kUnlink);
+    kind.limits.max_files = files;
+    kind.limits.write_unit = 512;
+    kind.limits.max_file_size = 1024;
+    for (uint32_t f = 0; f < files; ++f) kind.limits.fixed_names.push_back(std::to_string(f));
+    kind.make = [] { return std::make_unique<Flat>(); };
+    return kind;
   }
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk&) override { return 0; }
+
+  SavesMemory* saves_memory() override { return this; }
+  int format(Media&) override { return 0; }
+  int mount(Media&) override { return 0; }
   int unmount() override { return power_cut(), 0; }
   void power_cut() override { memory_ = {}; }
   OpResult apply(const Op& op) override {
@@ -59,36 +65,37 @@ class Flat : public Target {
     return out;
   }
   Snapshot save() const override { return Snapshot(memory_); }
-  void load(const Snapshot& snapshot, Disk&) override { memory_ = snapshot.as<Memory>(); }
+  void load(const Snapshot& snapshot, Media&) override { memory_ = snapshot.as<Memory>(); }
 
  private:
   struct Memory {
     uint32_t units[4] = {};  // 0: absent, else one more than its length
   };
-  Traits traits_;
   Memory memory_;
 };
 
-// The whole walk without a disk: all states of a flat system by way of snapshots, held against the tree.
+// A search through the interface alone: all states of a flat system, reached by snapshots, are compared with
+// the reference tree.
 TEST(TargetTest, FlatTargetIsExhaustedThroughTheInterface) {
-  Flat target(2);
-  Bounds bounds = bounds_for(target.traits(), Bounds{});
+  const TargetKind kind = Flat::kind(2);
+  const std::unique_ptr<Target> target = kind.make();
+  SavesMemory& memory = *target->saves_memory();
+  Bounds bounds = bounds_for(kind, Bounds{});
   bounds.impossible = true;
   Result<Workload> workload = Workload::make(bounds);
   ASSERT_TRUE(workload) << workload.error().message;
-  alignas(std::max_align_t) std::byte unused[sizeof(std::max_align_t)]{};
-  Disk& none = reinterpret_cast<Disk&>(unused);  // the flat target never touches it
+  Media unused{Image(Geometry{.block_size = 1, .block_count = BlockCount(1)})};
 
-  std::vector<std::pair<Snapshot, Tree>> states{{target.save(), Tree()}};
+  std::vector<std::pair<Snapshot, Tree>> states{{memory.save(), Tree()}};
   std::vector<Candidate> ops;
   for (size_t i = 0; i < states.size(); ++i) {
     workload->from(states[i].second, &ops);
     for (const Candidate& c : ops) {
       Tree expected = states[i].second;
-      target.load(states[i].first, none);
-      ASSERT_EQ(target.apply(c.op), apply(c.op, expected)) << to_text(c.op);
-      ASSERT_EQ(target.walk().tree, expected) << to_text(c.op);
-      const Snapshot saved = target.save();
+      memory.load(states[i].first, unused);
+      ASSERT_EQ(target->apply(c.op), apply(c.op, expected)) << to_text(c.op);
+      ASSERT_EQ(target->walk().tree, expected) << to_text(c.op);
+      const Snapshot saved = memory.save();
       const bool seen = std::any_of(states.begin(), states.end(), [&](const auto& s) {
         EXPECT_EQ(s.first.digest() == saved.digest(), s.second == expected);
         return s.second == expected;
@@ -97,35 +104,6 @@ TEST(TargetTest, FlatTargetIsExhaustedThroughTheInterface) {
     }
   }
   EXPECT_EQ(states.size(), 16u) << "two files, each absent or of 0, 1 or 2 units";
-}
-
-TEST(BoundsForTest, CountsUnitsAndKeepsToWhatTheTargetCan) {
-  Bounds wanted;
-  wanted.ops = OpSet::all();
-  wanted.write_sizes = {1, 2, 3};
-  wanted.write_offsets = {0, 1, 9};
-  const Flat flat(2);
-  const Bounds bounds = bounds_for(flat.traits(), wanted);
-  EXPECT_EQ(bounds.ops, flat.traits().ops);
-  EXPECT_EQ(bounds.write_sizes, (std::vector<uint32_t>{512, 1024})) << "3 units are more than a file holds";
-  EXPECT_EQ(bounds.write_offsets, (std::vector<uint64_t>{0, 512}));
-  EXPECT_EQ(bounds.max_file_size, 1024u);
-  EXPECT_EQ(bounds.max_files, 2u);
-  EXPECT_EQ(bounds.max_depth, 1u);
-  EXPECT_EQ(bounds.names, (std::vector<std::string>{"0", "1"}));
-  EXPECT_TRUE(bounds.fixed_names);
-}
-
-TEST(BoundsForTest, LeavesAloneWhatTheTargetDoesNotLimit) {
-  Traits traits;
-  traits.ops = OpSet::all();
-  const Bounds wanted;
-  const Bounds bounds = bounds_for(traits, wanted);
-  EXPECT_EQ(bounds.ops, wanted.ops);
-  EXPECT_EQ(bounds.max_depth, wanted.max_depth);
-  EXPECT_EQ(bounds.names, wanted.names);
-  EXPECT_EQ(bounds.max_file_size, wanted.max_file_size);
-  EXPECT_FALSE(bounds.fixed_names);
 }
 
 TEST(RepairReportTest, RepairedIsSoundButNotClean) {
@@ -143,17 +121,42 @@ TEST(RepairReportTest, RepairedIsSoundButNotClean) {
   EXPECT_FALSE(report.clean() || report.sound()) << "a check that could not run says nothing";
 }
 
-TEST(BoundsForTest, HandlesNeedATargetThatOpensAndCloses) {
-  Bounds wanted;
-  wanted.ops = OpSet::all();
-  wanted.handles = true;
-  Traits traits;
-  traits.ops = OpSet::all();
-  EXPECT_TRUE(bounds_for(traits, wanted).handles);
-  traits.ops = OpSet::all() - OpSet(OpKind::kClose);
-  const Bounds bounds = bounds_for(traits, wanted);
-  EXPECT_FALSE(bounds.handles);
-  EXPECT_FALSE(bounds.ops.has(OpKind::kOpen));
+TEST(TargetTest, AbilitiesThatATargetDoesNotImplementAreNull) {
+  Flat flat;
+  Target& target = flat;
+  EXPECT_EQ(target.saves_memory(), &flat);
+  EXPECT_EQ(target.checks_offline(), nullptr);
+  EXPECT_EQ(target.names_blocks(), nullptr);
+  EXPECT_EQ(target.fails_allocations(), nullptr);
+  EXPECT_EQ(target.has_faults(), nullptr);
+  EXPECT_EQ(target.reaches_marks(), nullptr);
+  EXPECT_EQ(target.covers_code(), nullptr);
+}
+
+// Has a text of its own for one of its two kinds of problems.
+class Checked : public Flat, public ChecksOffline {
+ public:
+  ChecksOffline* checks_offline() override { return this; }
+  void fsck(Media&, FsckMode, RepairReport*) override {}
+  std::string problem_text(const Problem& problem) const override { return problem.kind == 0 ? "own" : ""; }
+};
+
+TEST(TargetTest, AProblemIsToldByTheTargetOrByTheTableOfItsKind) {
+  TargetKind kind;
+  kind.words.problems = kProblems;
+  Checked checked;
+  Flat flat;
+  const Problem dead{.kind = 0, .context = {5}}, lost{.kind = 1, .context = {1, 3}};
+  EXPECT_EQ(to_text(dead, kind, checked), "own");
+  EXPECT_EQ(to_text(lost, kind, checked), "X2 lost-block: block 3 of file 1 is free");
+  EXPECT_EQ(to_text(dead, kind, flat), "X1 dead-block: nobody uses block 5");
+}
+
+TEST(FaultTest, OnlyALeakLeavesAnAnswer) {
+  EXPECT_FALSE(is_dead(0));
+  EXPECT_FALSE(is_dead(kLeaked));
+  for (const Fault fault : {kDied, kHung, kHeapMisused, kTooMuchMemory})
+    EXPECT_TRUE(is_dead(fault | kLeaked));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "adapters/plugin/code_place.h"
 #include "adapters/plugin/play_for_test.h"
+#include "adapters/plugin/source_location.h"
 
 namespace sisyfs {
 namespace {
@@ -186,7 +186,7 @@ TEST_F(ArenaTest, LeaksAreListedWithWhoTookThem) {
   EXPECT_EQ(blocks[0].address, text);
   EXPECT_EQ(blocks[0].size, 5u);
   EXPECT_EQ(blocks[1].address, block);
-  EXPECT_NE(code_place(blocks[0].caller).find("libc"), std::string::npos);
+  EXPECT_NE(source_location(blocks[0].caller).find("libc"), std::string::npos);
 }
 
 TEST_F(ArenaTest, PrintingLeavesNoTextInMemory) {

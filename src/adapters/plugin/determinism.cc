@@ -26,13 +26,13 @@ struct Run {
   Log log;
 };
 
-Run run(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims, const Bounds& wanted) {
+Run run(const TargetKind& kind, const Bounds& wanted) {
   Run out;
-  const std::unique_ptr<Target> target = make_plugin_target(host, claims);
-  const Bounds bounds = bounds_for(target->traits(), wanted);
+  const std::unique_ptr<Target> target = kind.make();
+  const Bounds bounds = bounds_for(kind, wanted);
   Result<Workload> workload = Workload::make(bounds);
   if (!workload) return out;
-  Media disk{Image(host->geometry())};
+  Media disk{Image(kind.disks)};
   const auto note = [&](std::string call, const OpResult& result) {
     out.calls.push_back({std::move(call), result, disk.state().log.size()});
     return result.error == 0;
@@ -56,7 +56,7 @@ Run run(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims, con
     good = note(to_text(op), target->apply(op));
   }
   if (good) note("unmount", OpResult::of(target->unmount()));
-  (void)target->take_faults();  // those are for the search to find
+  (void)target->has_faults()->take_faults();  // those are for the search to find
   out.log = disk.state().log;
   return out;
 }
@@ -107,10 +107,9 @@ std::string parting(const Run& a, const Run& b, size_t block_size) {
 
 }  // namespace
 
-Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims,
-                         const Bounds& bounds, bool fixed_clock) {
-  const Run first = run(host, claims, bounds);
-  PluginNamespace* space = host->code().namespace_of();
+Status check_determinism(PluginHost& host, const TargetKind& kind, const Bounds& bounds, bool fixed_clock) {
+  const Run first = run(kind, bounds);
+  PluginNamespace* space = host.code().namespace_of();
   uint64_t asked = 0;
   if (space != nullptr) {
     sisyfs_arena_control& control = space->control();
@@ -121,11 +120,11 @@ Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginCl
     if (!fixed_clock) control.clock_seconds += 40'000'000;
     control.seed += 1;
     control.fresh_byte ^= 0xFF;
-    const Run second = run(host, claims, bounds);
+    const Run second = run(kind, bounds);
     control.clock_seconds = seconds;
     control.seed = seed;
     control.fresh_byte = fresh;
-    const std::string where = parting(first, second, host->geometry().block_size);
+    const std::string where = parting(first, second, host.geometry().block_size);
     if (where.empty()) return {};
     return system_error(
         fmt::format("the plug-in is not deterministic: the same calls, made twice, part at {}{}", where,
@@ -136,7 +135,7 @@ Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginCl
   }
   // Outside of a namespace time has to pass by itself.
   usleep(1'100'000);
-  const std::string where = parting(first, run(host, claims, bounds), host->geometry().block_size);
+  const std::string where = parting(first, run(kind, bounds), host.geometry().block_size);
   if (where.empty()) return {};
   return system_error(
       fmt::format("the plug-in is not deterministic: the same calls, made twice, part at {}", where));

@@ -13,7 +13,6 @@
 namespace sisyfs {
 
 // An error tells the first difference. With `fixed_clock` the time is the same both times.
-Status check_determinism(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims,
-                         const Bounds& bounds, bool fixed_clock);
+Status check_determinism(PluginHost& host, const TargetKind& kind, const Bounds& bounds, bool fixed_clock);
 
 }  // namespace sisyfs

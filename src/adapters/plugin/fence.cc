@@ -15,7 +15,7 @@
 #include <memory>
 #include <mutex>
 
-#include "adapters/plugin/code_place.h"
+#include "adapters/plugin/source_location.h"
 #include "base/assert.h"
 
 namespace sisyfs {
@@ -73,7 +73,7 @@ const char* signal_name(int signal) {
 }
 
 std::string place_text(const void* place) {
-  const std::string text = code_place(place);
+  const std::string text = source_location(place);
   return text.empty() ? text : " at " + text;
 }
 

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "adapters/plugin/code_place.h"
 #include "adapters/plugin/needed_libraries.h"
 #include "adapters/plugin/play_for_test.h"
+#include "adapters/plugin/source_location.h"
 
 namespace sisyfs {
 namespace {
@@ -142,8 +142,8 @@ TEST(NamespaceTest, SymbolsAreThePluginsOwn) {
 
 TEST(NamespaceTest, PlacesOfCodeAreTold) {
   const Play play;
-  EXPECT_THAT(code_place(reinterpret_cast<void*>(play.step)), HasSubstr("play_step"));
-  EXPECT_EQ(code_place(nullptr), "");
+  EXPECT_THAT(source_location(reinterpret_cast<void*>(play.step)), HasSubstr("play_step"));
+  EXPECT_EQ(source_location(nullptr), "");
 }
 
 // --- the world that the plug-in sees
@@ -191,7 +191,7 @@ TEST(NamespaceTest, EndsAreToldInsteadOfEndingTheProcess) {
   EXPECT_EQ(last_end.kind, SISYFS_END_ASSERT);
   EXPECT_THAT(last_end.text, HasSubstr("the truth"));
   EXPECT_THAT(last_end.file, HasSubstr("play.c"));
-  EXPECT_THAT(code_place(call_before(last_end.caller)), HasSubstr("libplay.so"));
+  EXPECT_THAT(source_location(call_before(last_end.caller)), HasSubstr("libplay.so"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "adapters/plugin/plugin_target.h"
 #include "disk/media.h"
 #include "judge/catalogue.h"
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "judge/workload_options.h"
 
 namespace sisyfs {
@@ -77,22 +77,17 @@ Result<Geometry> geometry_of(const Options& options) {
   return geometry;
 }
 
-uint32_t faults() {
-  return bit(FindingKind::kTargetDied) | bit(FindingKind::kTargetHung) | bit(FindingKind::kMemoryLeak) |
-         bit(FindingKind::kHeapMisuse) | bit(FindingKind::kRunawayMemory);
-}
-
 // Whether a new file system can be had at all. What dies here has no trace that could be told.
-Status try_start(const std::shared_ptr<PluginHost>& host, const PluginClaims& claims) {
-  const std::unique_ptr<Target> target = make_plugin_target(host, claims);
-  Media disk{Image(host->geometry())};
+Status try_start(PluginHost& host, const TargetKind& kind) {
+  const std::unique_ptr<Target> target = kind.make();
+  Media disk{Image(kind.disks)};
   const auto tell = [&](const char* call, int error) -> Status {
-    if (target->take_faults() != 0)
-      return system_error(
-          fmt::format("{} cannot be brought to its start: {}", host->code().path(), target->fault_text()));
+    if (target->has_faults()->take_faults() != 0)
+      return system_error(fmt::format("{} cannot be brought to its start: {}", host.code().path(),
+                                      target->has_faults()->fault_text()));
     if (error == 0) return {};
-    return bad_input(fmt::format("{} cannot be brought to its start: {} answers {}", host->code().path(),
-                                 call, errno_text(error)));
+    return bad_input(fmt::format("{} cannot be brought to its start: {} answers {}", host.code().path(), call,
+                                 errno_text(error)));
   };
   if (Status s = tell("format", target->format(disk)); !s) return s;
   if (Status s = tell("mount", target->mount(disk)); !s) return s;
@@ -112,15 +107,12 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
-  if (Status s = try_start(host, claims); !s) return s.error();
   DiskSetup setup;
-  setup.make_target = [host, claims] { return make_plugin_target(host, claims); };
-  setup.one_thread = true;
-  setup.snapshots = host->memory_text();
-  setup.faults = faults();
-  setup.failures = static_cast<uint32_t>(options.integer("failures"));
-  setup.fail_disk = options.choice_text("fail") != "memory";
-  setup.fail_memory = options.choice_text("fail") != "disk";
+  setup.kind = plugin_kind(host, claims);
+  if (Status s = try_start(*host, setup.kind); !s) return s.error();
+  setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
+  setup.failures.disk = options.choice_text("fail") != "memory";
+  setup.failures.memory = options.choice_text("fail") != "disk";
   if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
   if (options.flag("xattrs"))
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
@@ -131,10 +123,11 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
     for (const char* name : {"device", "atomic", "write_cache", "discarded"})
       if (options.differs(name))
         return bad_input(fmt::format("{} is an option of disks, and this plug-in is on raw flash", name));
-    setup.device = *DeviceModel::preset("nand");
-    setup.device.flash = options.choice_text("crash") != "prefixes";
+    setup.cuts.device = *DeviceModel::preset("nand");
+    setup.cuts.device.flash = options.choice_text("crash") != "prefixes";
   }
-  if (Status s = check_determinism(host, claims, setup.bounds, options.choice_text("clock") == "fixed"); !s)
+  if (Status s = check_determinism(*host, setup.kind, setup.bounds, options.choice_text("clock") == "fixed");
+      !s)
     return s.error();
   host->forget_edges();  // what was tried until now has led to no state
   return setup;
@@ -182,7 +175,8 @@ Result<CheckEntry> plugin_entry(const std::string& target) {
   return CheckEntry{.name = target,
                     .summary = table.summary != nullptr ? table.summary : table.name,
                     .options = option_specs(table),
-                    .make = [code = *code](const Options& options) { return make_check(code, options); }};
+                    .make = [code = *code](const Options& options) { return make_check(code, options); },
+                    .isolation = Isolation::kProcess};
 }
 
 Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings) {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/disk_setup.h"
-#include "judge/registry.h"
+#include "machine/setup.h"
+#include "finding/registry.h"
 
 namespace sisyfs {
 

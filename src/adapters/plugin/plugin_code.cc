@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/plugin/code_place.h"
 #include "adapters/plugin/needed_libraries.h"
+#include "adapters/plugin/source_location.h"
 
 namespace sisyfs {
 namespace {

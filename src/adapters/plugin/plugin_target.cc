@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/plugin/code_place.h"
+#include "adapters/plugin/source_location.h"
+#include "disk/media.h"
 
 namespace sisyfs {
 namespace {
@@ -19,31 +20,6 @@ constexpr ProblemKind kProblems[] = {
     {"P1", "harmless", Severity::kRepairable, "text {0}"},
     {"P2", "lost", Severity::kCritical, "text {0}"},
 };
-
-Traits traits_of(const sisyfs_plugin& t, const Geometry& geometry, const PluginClaims& claims) {
-  constexpr Contract kContracts[] = {Contract::kAtomic, Contract::kOrdered, Contract::kFsync,
-                                     Contract::kStructure};
-  const auto promises = [&](uint32_t promise) { return (t.promises & promise) != 0; };
-  Traits traits;
-  traits.ops = PluginCalls::ops_of(t);
-  traits.contract = claims.contract.value_or(kContracts[t.contract]);
-  traits.durable_ops = promises(SISYFS_DURABLE_OPS);
-  traits.has_fsck = t.fsck != nullptr;
-  traits.mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || t.fsck == nullptr;
-  traits.limited_space = promises(SISYFS_LIMITED_SPACE);
-  traits.fsync_names = promises(SISYFS_FSYNC_NAMES);
-  traits.fsync_all = promises(SISYFS_FSYNC_ALL);
-  traits.rename_both = promises(SISYFS_RENAME_BOTH);
-  traits.block_size = geometry.block_size;
-  traits.block_count = geometry.block_count.value;
-  traits.erase_blocks = geometry.erase_blocks;
-  traits.write_unit = claims.unit;
-  if (t.max_files != 0) traits.max_files = t.max_files;
-  if (t.max_depth != 0) traits.max_depth = t.max_depth;
-  if (t.max_file_size != 0) traits.max_file_size = t.max_file_size;
-  traits.problems = kProblems;
-  return traits;
-}
 
 // What a plug-in remembers, as its pages.
 struct Pages {
@@ -61,27 +37,33 @@ struct Step {
 };
 using Past = std::shared_ptr<const Step>;
 
-class PluginTarget : public Target {
+class PluginTarget : public Target,
+                     public SavesMemory,
+                     public ChecksOffline,
+                     public NamesBlocks,
+                     public FailsAllocations,
+                     public HasFaults,
+                     public CoversCode {
  public:
-  PluginTarget(std::shared_ptr<PluginHost> host, const PluginClaims& claims)
-      : host_(std::move(host)),
-        memory_(host_->memory()),
-        table_(host_->table()),
-        traits_(traits_of(table_, host_->geometry(), claims)) {
-    traits_.fails_allocations = memory_ != nullptr;
-  }
+  explicit PluginTarget(std::shared_ptr<PluginHost> host)
+      : host_(std::move(host)), memory_(host_->memory()), table_(host_->table()) {}
   ~PluginTarget() override { leave(); }
 
-  const Traits& traits() const override { return traits_; }
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return table_.fsck != nullptr ? this : nullptr; }
+  NamesBlocks* names_blocks() override { return table_.name_block != nullptr ? this : nullptr; }
+  FailsAllocations* fails_allocations() override { return memory_ != nullptr ? this : nullptr; }
+  HasFaults* has_faults() override { return this; }
+  CoversCode* covers_code() override { return host_->code().namespace_of() != nullptr ? this : nullptr; }
 
-  int format(Disk& disk) override {
+  int format(Media& disk) override {
     enter(&disk);
     const int error = call("format", [&] { return table_.format(face()); });
     fresh_ = false;
     return error;
   }
 
-  int mount(Disk& disk) override {
+  int mount(Media& disk) override {
     enter(&disk);
     begin_step();
     const int error = raw_mount();
@@ -117,8 +99,7 @@ class PluginTarget : public Target {
     return out;
   }
 
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
-    if (table_.fsck == nullptr) return;
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     enter(&disk);
     reporting_ = report;
     report->error = call(
@@ -128,12 +109,13 @@ class PluginTarget : public Target {
 
   std::string name_block(uint64_t address) const override {
     std::array<char, 80> text{};
-    if (table_.name_block == nullptr || dead_) return {};
+    if (dead_) return {};
     int error = 0;
     const bool lived =
         host_->fence().run([&] { error = table_.name_block(face(), address, text.data(), text.size() - 1); });
     return lived && error == 0 ? text.data() : std::string();
   }
+  std::string describe_write(uint64_t, std::span<const std::byte>) const override { return {}; }
 
   std::string problem_text(const Problem& problem) const override {
     return fmt::format("{}{}", texts_[static_cast<size_t>(problem.context[0])],
@@ -144,14 +126,11 @@ class PluginTarget : public Target {
   std::string fault_text() const override { return fault_text_; }
 
   void fail_allocation(uint32_t number) override {
-    if (memory_ == nullptr) return;
     sisyfs_arena_control& control = host_->code().namespace_of()->control();
     control.fail_in = number;
     control.failed = 0;
   }
-  bool allocation_failed() const override {
-    return memory_ != nullptr && host_->code().namespace_of()->control().failed != 0;
-  }
+  bool allocation_failed() const override { return host_->code().namespace_of()->control().failed != 0; }
 
   uint64_t take_new_edges() override { return host_->take_new_edges(); }
 
@@ -164,7 +143,7 @@ class PluginTarget : public Target {
     return Snapshot(std::move(pages), digest);
   }
 
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     if (memory_ != nullptr)
       load_pages(snapshot);
     else
@@ -273,7 +252,7 @@ class PluginTarget : public Target {
     const void* caller = nullptr;
     for (const sisyfs_arena_block& block : space.live_blocks())
       if (block.caller != nullptr) caller = block.caller;
-    std::string where = code_place(call_before(caller));
+    std::string where = source_location(call_before(caller));
     if (!where.empty()) where = ", the last of them allocated by " + where;
     set_fault(kLeaked,
               fmt::format("after unmount {} bytes are still allocated{}{}", left - kept,
@@ -358,7 +337,6 @@ class PluginTarget : public Target {
   std::shared_ptr<PluginHost> host_;
   PluginMemory* memory_;  // null: calls are made again
   const sisyfs_plugin& table_;
-  Traits traits_;
   void* fs_ = nullptr;
   bool mounted_ = false;
   bool dead_ = false;    // until load() or power_cut()
@@ -375,8 +353,32 @@ class PluginTarget : public Target {
 
 }  // namespace
 
-std::unique_ptr<Target> make_plugin_target(std::shared_ptr<PluginHost> host, const PluginClaims& claims) {
-  return std::make_unique<PluginTarget>(std::move(host), claims);
+TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& claims) {
+  constexpr Contract kContracts[] = {Contract::kAtomic, Contract::kOrdered, Contract::kFsync,
+                                     Contract::kStructure};
+  const sisyfs_plugin& table = host->table();
+  const auto promises = [&](uint32_t promise) { return (table.promises & promise) != 0; };
+  TargetKind kind;
+  kind.ops = PluginCalls::ops_of(table);
+  kind.claims = {.contract = claims.contract.value_or(kContracts[table.contract]),
+                 .durable_ops = promises(SISYFS_DURABLE_OPS),
+                 .fsync_names = promises(SISYFS_FSYNC_NAMES),
+                 .fsync_all = promises(SISYFS_FSYNC_ALL),
+                 .rename_both = promises(SISYFS_RENAME_BOTH),
+                 .mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || table.fsck == nullptr,
+                 .limited_space = promises(SISYFS_LIMITED_SPACE)};
+  kind.limits.write_unit = claims.unit;
+  if (table.max_files != 0) kind.limits.max_files = table.max_files;
+  if (table.max_depth != 0) kind.limits.max_depth = table.max_depth;
+  if (table.max_file_size != 0) kind.limits.max_file_size = table.max_file_size;
+  kind.words.problems = kProblems;
+  kind.disks = host->geometry();
+  kind.has_fsck = table.fsck != nullptr;
+  kind.faults = kDied | kHung | kLeaked | kHeapMisused | kTooMuchMemory;
+  kind.isolation = Isolation::kProcess;
+  kind.snapshots = host->memory_text();
+  kind.make = [host = std::move(host)] { return std::make_unique<PluginTarget>(host); };
+  return kind;
 }
 
 }  // namespace sisyfs

@@ -1,7 +1,7 @@
 // A plug-in (sisyfs/plugin.h) as a Target.
 //
 //   Result<std::shared_ptr<PluginHost>> host = PluginHost::open("./libmyfs.so", {});
-//   setup.make_target = [host = *host] { return make_plugin_target(host); };
+//   setup.kind = plugin_kind(*host, {});
 //
 // The code is loaded once, and it is no object: its memory has one place. So there is one PluginHost for it,
 // and any number of targets take turns in there, on one thread.
@@ -26,10 +26,11 @@ namespace sisyfs {
 
 // What the user says where the plug-in says something else, or nothing.
 struct PluginClaims {
-  uint32_t unit = 1;  // Traits::write_unit
+  uint32_t unit = 1;  // Limits::write_unit
   std::optional<Contract> contract;
 };
 
-std::unique_ptr<Target> make_plugin_target(std::shared_ptr<PluginHost> host, const PluginClaims& claims);
+// Instances share the host, and hold it as long as they live.
+TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& claims);
 
 }  // namespace sisyfs

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "judge/workload_options.h"
 #include "models/f2fs/layout.h"
 #include "models/f2fs/target.h"
@@ -84,7 +84,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   if (config.capacity() > most)
     return bad_input(fmt::format("user_blocks is at most {} with {} segments", most, config.segments));
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
+  setup.kind = kind_of(config);
   set_workload(options, setup);
   return setup;
 }

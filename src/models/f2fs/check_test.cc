@@ -89,7 +89,7 @@ TEST(F2fsCheckTest, TheRootDirectoryIsLostBySegmentReuse) {
     const SearchResult result = check->search(options, {});
     ASSERT_EQ(result.findings, bit(FindingKind::kLostRoot));
     EXPECT_EQ(result.least_depth[lost], 4u);
-    const std::vector<FoundTrace> traces = check->explain(options, result).traces;
+    const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
     ASSERT_EQ(traces.size(), 1u);
     EXPECT_EQ(told(*check, traces[0]),
               "the inode of the root is disk block 116, which holds no such node (repaired); last written by "

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "disk/failing_disk.h"
 #include "models/f2fs/fsck.h"
 #include "models/f2fs/run_for_test.h"
+#include "models/failing_media_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {
@@ -121,8 +121,9 @@ TEST(F2fsTest, ReuseBeforeTheCheckpointLosesTheRootDirectory) {
     Config config;
     config.reuse = reuse;
     config.eager_dirs = true;
-    const auto target = make_target(config);
-    Media disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
+    const TargetKind kind = kind_of(config);
+    const auto target = kind.make();
+    Media disk{Image(kind.disks)};
     EXPECT_EQ(target->format(disk), 0);
     EXPECT_EQ(target->mount(disk), 0);
     const uint32_t six = 6 * config.block_size;
@@ -132,7 +133,7 @@ TEST(F2fsTest, ReuseBeforeTheCheckpointLosesTheRootDirectory) {
       EXPECT_EQ(target->apply(op).error, 0) << to_text(op);
     target->power_cut();
     Outcome out;
-    target->fsck(disk, FsckMode::kRepair, &out.found);
+    target->checks_offline()->fsck(disk, FsckMode::kRepair, &out.found);
     EXPECT_EQ(target->mount(disk), 0);
     const Walk walk = target->walk();
     EXPECT_EQ(walk.error, 0);
@@ -153,21 +154,22 @@ TEST(F2fsTest, ASnapshotHasTheSameFuture) {
   RandomRun run({.config = Config::small(), .seed = 5, .cut_percent = 0});
   for (unsigned i = 0; i < 100; ++i) {
     run.ops(3);
-    const Snapshot memory = run.target().save();
+    const Snapshot memory = run.target().saves_memory()->save();
     const MediaState disk = run.disk().save();
-    const auto other = make_target(Config::small());
+    const auto other = kind_of(Config::small()).make();
     Media copy(disk);
-    other->load(memory, copy);
-    EXPECT_EQ(other->save().digest(), memory.digest());
+    other->saves_memory()->load(memory, copy);
+    EXPECT_EQ(other->saves_memory()->save().digest(), memory.digest());
     for (unsigned k = 0; k < 5; ++k) {
       Op op = run.random_op();
       if (op.kind == OpKind::kRemount) op = Op::of(OpKind::kSync);
       EXPECT_EQ(run.target().apply(op), other->apply(op)) << to_text(op);
-      EXPECT_EQ(run.target().save().digest(), other->save().digest()) << to_text(op);
+      EXPECT_EQ(run.target().saves_memory()->save().digest(), other->saves_memory()->save().digest())
+          << to_text(op);
     }
     EXPECT_EQ(run.disk().state().current, copy.state().current);
     run.disk().load(disk);
-    run.target().load(memory, run.disk());
+    run.target().saves_memory()->load(memory, run.disk());
   }
   EXPECT_EQ(run.trouble(), "");
 }
@@ -194,10 +196,10 @@ TEST(F2fsTest, HostileDisksDoNoHarm) {
     }
     Media disk((MediaState(image)));
     RepairReport report, again;
-    run.target().fsck(disk, FsckMode::kRepair, &report);
+    run.target().checks_offline()->fsck(disk, FsckMode::kRepair, &report);
     if (report.error != 0) continue;
     if (!report.clean()) ++repaired;
-    run.target().fsck(disk, FsckMode::kCheck, &again);
+    run.target().checks_offline()->fsck(disk, FsckMode::kCheck, &again);
     EXPECT_TRUE(again.clean()) << "seed " << seed << ": "
                                << (again.problems.empty() ? "" : to_text(again.problems[0], kProblems));
     if (run.target().mount(disk) != 0) continue;
@@ -244,12 +246,12 @@ TEST(F2fsTest, HostileDisksDoNoHarmUnrepaired) {
 // An op that fails because the device does has changed nothing that a reader sees.
 TEST(F2fsTest, AFailedWriteChangesNothing) {
   for (uint64_t ordinal = 1; ordinal < 60; ++ordinal) {
-    Config config = Config::small();
-    const auto target = make_target(config);
-    Media disk(Image(Geometry{config.block_size, BlockCount(target->traits().block_count)}));
-    ASSERT_EQ(target->format(disk), 0);
-    FailingDisk failing(disk, {.fail_write = ordinal});
-    if (target->mount(failing) != 0) continue;
+    const TargetKind kind = kind_of(Config::small());
+    const auto target = kind.make();
+    Media fresh{Image(kind.disks)};
+    ASSERT_EQ(target->format(fresh), 0);
+    FailingMedia disk(fresh.save(), {.write = ordinal});
+    if (target->mount(disk) != 0) continue;
     Tree tree;
     for (const Op& op :
          {Op::of(OpKind::kMkdir, Path("/d")), Op::of(OpKind::kCreate, Path("/d/a")),
@@ -307,22 +309,23 @@ TEST(F2fsTest, AnOpenFileIsWrittenWhenItIsClosed) {
 }
 
 TEST(F2fsTest, BlocksAreNamedAndDescribed) {
-  const auto target = make_target(Config{});
-  EXPECT_EQ(target->name_block(0), "header of checkpoint pack 0");
-  EXPECT_EQ(target->name_block(5), "footer of checkpoint pack 1");
-  EXPECT_EQ(target->name_block(6), "SIT block 0, copy 0");
-  EXPECT_EQ(target->name_block(6 + 30), "NAT block 0, copy 0");
-  EXPECT_EQ(target->name_block(6 + 38 + 60 + 5), "segment 1 block 1");
-  Media disk(Image(Geometry{148, BlockCount(target->traits().block_count)}));
+  const TargetKind kind = kind_of(Config{});
+  const auto target = kind.make();
+  const NamesBlocks& names = *target->names_blocks();
+  EXPECT_EQ(names.name_block(0), "header of checkpoint pack 0");
+  EXPECT_EQ(names.name_block(5), "footer of checkpoint pack 1");
+  EXPECT_EQ(names.name_block(6), "SIT block 0, copy 0");
+  EXPECT_EQ(names.name_block(6 + 30), "NAT block 0, copy 0");
+  EXPECT_EQ(names.name_block(6 + 38 + 60 + 5), "segment 1 block 1");
+  Media disk{Image(kind.disks)};
   ASSERT_EQ(target->format(disk), 0);
   std::vector<std::byte> bytes(148);
   disk.state().current.read(BlockAddress(3), bytes);
-  EXPECT_EQ(target->describe_write(3, bytes), "version 1");
+  EXPECT_EQ(names.describe_write(3, bytes), "version 1");
   // The root's inode is the first of the hot node log.
   const uint64_t root = 6 + 38 + 60 + 3 * 4;
   disk.state().current.read(BlockAddress(root), bytes);
-  EXPECT_EQ(target->describe_write(root, bytes),
-            "inode 1 '' in 1: directory of 0 bytes, data 0 0, nodes 0 0");
+  EXPECT_EQ(names.describe_write(root, bytes), "inode 1 '' in 1: directory of 0 bytes, data 0 0, nodes 0 0");
   // The first dentry block is the first of the hot data log.
   ASSERT_EQ(target->mount(disk), 0);
   ASSERT_EQ(target->apply(Op::of(OpKind::kCreate, Path("/a"))).error, 0);
@@ -330,7 +333,7 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
   ASSERT_EQ(target->apply(Op::of(OpKind::kSync)).error, 0);
   const uint64_t entries = 6 + 38 + 60;
   disk.state().current.read(BlockAddress(entries), bytes);
-  EXPECT_EQ(target->describe_write(entries, bytes), "entries: 'a' is file 2 'd' is directory 3");
+  EXPECT_EQ(names.describe_write(entries, bytes), "entries: 'a' is file 2 'd' is directory 3");
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ class RandomRun {
   explicit RandomRun(const RunOptions& options)
       : options_(options),
         random_(options.seed),
-        target_(make_target(options.config)),
-        disk_(Image(Geometry{target_->traits().block_size, BlockCount(target_->traits().block_count)})) {
+        target_(kind_of(options.config).make()),
+        disk_(Image(kind_of(options.config).disks)) {
     if (target_->format(disk_) != 0) fail("format fails");
     disk_.load(MediaState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");
-    target_->take_marks();
+    target_->reaches_marks()->take_marks();
     forget_settled(disk_);
   }
 
@@ -112,9 +112,9 @@ class RandomRun {
     const size_t events_before = disk_.state().log.size();
     Tree after = now_;
     const OpResult expected = sisyfs::apply(op, after);
-    target_->take_marks();
+    target_->reaches_marks()->take_marks();
     const OpResult result = perform(op);
-    const uint32_t marks = target_->take_marks();
+    const uint32_t marks = target_->reaches_marks()->take_marks();
     marks_ |= marks;
     const bool too_big = result.error == EFBIG && expected.error == 0;
     const bool no_space = result.error == ENOSPC && expected.error == 0 && needs_space(op.kind);
@@ -172,17 +172,16 @@ class RandomRun {
   bool recover(Tree* tree) {
     target_->power_cut();
     RepairReport report;
-    target_->fsck(disk_, FsckMode::kRepair, &report);
+    target_->checks_offline()->fsck(disk_, FsckMode::kRepair, &report);
     if (!report.clean()) {
-      fail(report.problems.empty() ? "fsck fails"
-                                   : "fsck: " + to_text(report.problems[0], target_->traits().problems));
+      fail(report.problems.empty() ? "fsck fails" : "fsck: " + to_text(report.problems[0], kProblems));
       return false;
     }
     if (const int error = target_->mount(disk_)) {
       fail("mount answers " + errno_text(error));
       return false;
     }
-    marks_ |= target_->take_marks();
+    marks_ |= target_->reaches_marks()->take_marks();
     Walk walk = target_->walk();
     if (walk.error != 0) {
       fail("the walk answers " + errno_text(walk.error));
@@ -196,9 +195,8 @@ class RandomRun {
     if (op.kind != OpKind::kRemount) return target_->apply(op);
     if (const int error = target_->unmount()) return OpResult::of(error);
     RepairReport report;
-    target_->fsck(disk_, FsckMode::kCheck, &report);
-    if (!report.clean())
-      fail("fsck after unmount: " + to_text(report.problems[0], target_->traits().problems));
+    target_->checks_offline()->fsck(disk_, FsckMode::kCheck, &report);
+    if (!report.clean()) fail("fsck after unmount: " + to_text(report.problems[0], kProblems));
     return OpResult::of(target_->mount(disk_));
   }
 
@@ -221,7 +219,7 @@ class RandomRun {
 
   // What the last checkpoint on the disk holds.
   Tree checkpointed() {
-    const auto other = make_target(options_.config);
+    const auto other = kind_of(options_.config).make();
     Media copy(MediaState(disk_.state().current));
     if (other->mount(copy) != 0) fail("the checkpoint does not mount");
     return other->walk().tree;

@@ -4,39 +4,32 @@
 
 #include <vector>
 
+#include "disk/media.h"
 #include "models/f2fs/core.h"
 #include "models/f2fs/fsck.h"
 
 namespace sisyfs::f2fs {
 namespace {
 
-class F2fsTarget : public Target {
+class F2fsTarget : public Target,
+                   public SavesMemory,
+                   public ChecksOffline,
+                   public NamesBlocks,
+                   public ReachesMarks {
  public:
-  explicit F2fsTarget(const Config& config) : core_(config), fsck_(config) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
-                        OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
-                        OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync) |
-                  OpSet(OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
-    traits_.has_fsck = traits_.mount_recovers = true;
-    traits_.limited_space = true;
-    // fsync brings single files forward, so that what comes back need not be a tree that there was.
-    traits_.contract = Contract::kFsync;
-    traits_.fsync_names = true;
-    traits_.block_size = config.block_size;
-    traits_.block_count = core_.layout().block_count();
-    traits_.write_unit = config.block_size;
-    traits_.max_file_size = core_.max_file_size();
-    traits_.problems = kProblems;
-    traits_.marks = kMarkTexts;
-  }
+  explicit F2fsTarget(const Config& config) : core_(config), fsck_(config) {}
 
-  const Traits& traits() const override { return traits_; }
-  int format(Disk& disk) override { return core_.format(disk); }
-  int mount(Disk& disk) override { return core_.mount(disk); }
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return this; }
+  NamesBlocks* names_blocks() override { return this; }
+  ReachesMarks* reaches_marks() override { return this; }
+
+  int format(Media& disk) override { return core_.format(disk); }
+  int mount(Media& disk) override { return core_.mount(disk); }
   int unmount() override { return core_.unmount(); }
   void power_cut() override { core_.forget(); }
   uint32_t take_marks() override { return core_.take_marks(); }
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override { fsck_.run(disk, mode, report); }
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override { fsck_.run(disk, mode, report); }
 
   OpResult apply(const Op& op) override {
     switch (op.kind) {
@@ -103,7 +96,7 @@ class F2fsTarget : public Target {
     if (memory.mounted == 0) return Snapshot();
     return Snapshot(memory, digest_of(&memory, sizeof memory));
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     if (snapshot.empty())
       core_.forget();
     else
@@ -211,7 +204,6 @@ class F2fsTarget : public Target {
 
   Core core_;
   Fsck fsck_;
-  Traits traits_;
   NidSet seen_ = 0;
   std::vector<std::byte> bytes_;
 };
@@ -289,6 +281,24 @@ std::string F2fsTarget::describe_write(uint64_t address, std::span<const std::by
 
 }  // namespace
 
-std::unique_ptr<Target> make_target(const Config& config) { return std::make_unique<F2fsTarget>(config); }
+TargetKind kind_of(const Config& config) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                   OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead, OpKind::kReaddir,
+                   OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync) |
+             OpSet(OpKind::kRemount, OpKind::kOpen, OpKind::kClose);
+  // fsync makes single files durable ahead of the others, so a recovered tree may be one that never existed.
+  kind.claims.contract = Contract::kFsync;
+  kind.claims.fsync_names = true;
+  kind.claims.mount_recovers = true;
+  kind.claims.limited_space = true;
+  kind.limits.write_unit = config.block_size;
+  kind.limits.max_file_size = uint64_t{kMaxFileBlocks} * config.block_size;
+  kind.words = {.problems = kProblems, .marks = kMarkTexts};
+  kind.disks = {.block_size = config.block_size, .block_count = BlockCount(Layout(config).block_count())};
+  kind.has_fsck = true;
+  kind.make = [config] { return std::make_unique<F2fsTarget>(config); };
+  return kind;
+}
 
 }  // namespace sisyfs::f2fs

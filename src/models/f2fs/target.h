@@ -1,19 +1,18 @@
 // The F2FS model as a Target: a complete small log-structured file system, after chapter 5 of the thesis.
 //
-//   std::unique_ptr<Target> target = f2fs::make_target(f2fs::Config{});
+//   TargetKind kind = f2fs::kind_of(f2fs::Config{});
+//   std::unique_ptr<Target> target = kind.make();
 //
 // What it promises over a power cut: after sync and unmount everything is durable; after fsync and fdatasync
 // the file's content, size and name; everything else may be as in the last checkpoint. It has no links of
 // either kind. docs/models/f2fs.md describes the disk, the algorithms and the planted bugs.
 #pragma once
 
-#include <memory>
-
 #include "models/f2fs/config.h"
 #include "target/target.h"
 
 namespace sisyfs::f2fs {
 
-std::unique_ptr<Target> make_target(const Config& config);
+TargetKind kind_of(const Config& config);
 
 }  // namespace sisyfs::f2fs

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "models/flash/layout.h"
 #include "models/flash/target.h"
 
@@ -64,13 +64,13 @@ Result<DiskSetup> setup_of(const Options& options) {
   Result<DeviceModel> device = DeviceModel::preset("nand");
   if (!device) return device.error();
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
-  setup.device = *device;
-  setup.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
-  setup.lazy = options.choice_text("crash") == "lazy";
-  setup.nesting = static_cast<uint32_t>(options.integer("nesting"));
-  setup.all_nested = options.flag("all_nested");
-  setup.crashes = options.choice_text("crash") != "none";
+  setup.kind = kind_of(config);
+  setup.cuts.device = *device;
+  setup.cuts.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
+  setup.cuts.lazy = options.choice_text("crash") == "lazy";
+  setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
+  setup.cuts.all_nested = options.flag("all_nested");
+  setup.cuts.enabled = options.choice_text("crash") != "none";
   setup.max_system_ops = static_cast<uint32_t>(options.integer("system_ops"));
   Bounds& bounds = setup.bounds;
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);

@@ -4,7 +4,7 @@
 
 #include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "models/flash/target.h"
 
 namespace sisyfs::flash {
@@ -112,7 +112,7 @@ TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   SearchOptions options;
   options.stop = StopRule::kFirst;
   options.watched = bit(FindingKind::kFlashMisuse);
-  const std::vector<FoundTrace> traces = check->explain(options, check->search(options, {})).traces;
+  const std::vector<FoundTrace> traces = check->find_traces(options, check->search(options, {})).traces;
   ASSERT_EQ(traces.size(), 1u);
   const Result<Story> story = check->tell(traces[0].trace);
   ASSERT_TRUE(story);
@@ -123,11 +123,11 @@ TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
 }
 
 // The right model, but its mount erases a page and not a unit.
-class PartEraser : public Target {
+class PartEraser : public Target, public SavesMemory {
  public:
-  const Traits& traits() const override { return right_->traits(); }
-  int format(Disk& disk) override { return right_->format(disk); }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+  int format(Media& disk) override { return right_->format(disk); }
+  int mount(Media& disk) override {
     EXPECT_EQ(disk.discard(BlockAddress(0), BlockCount(1)), IoStatus::kMisuse);
     return right_->mount(disk);
   }
@@ -135,11 +135,11 @@ class PartEraser : public Target {
   void power_cut() override { right_->power_cut(); }
   OpResult apply(const Op& op) override { return right_->apply(op); }
   Walk walk() override { return right_->walk(); }
-  Snapshot save() const override { return right_->save(); }
-  void load(const Snapshot& snapshot, Disk& disk) override { right_->load(snapshot, disk); }
+  Snapshot save() const override { return right_->saves_memory()->save(); }
+  void load(const Snapshot& snapshot, Media& disk) override { right_->saves_memory()->load(snapshot, disk); }
 
  private:
-  std::unique_ptr<Target> right_ = make_target(Config{});
+  std::unique_ptr<Target> right_ = kind_of(Config{}).make();
 };
 
 TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
@@ -147,16 +147,16 @@ TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
   ASSERT_TRUE(options);
   Result<DiskSetup> setup = setup_of(*options);
   ASSERT_TRUE(setup);
-  setup->make_target = [] { return std::make_unique<PartEraser>(); };
+  setup->kind.make = [] { return std::make_unique<PartEraser>(); };
   const auto observed = [&](bool crashes) {
-    setup->crashes = crashes;
+    setup->cuts.enabled = crashes;
     auto check = make_disk_check(*setup);
     EXPECT_TRUE(check);
     SearchOptions first;
     first.stop = StopRule::kFirst;
     const SearchResult result = (*check)->search(first, {});
     EXPECT_EQ(result.findings, bit(FindingKind::kFlashMisuse));
-    const Result<Story> story = (*check)->tell((*check)->explain(first, result).traces.at(0).trace);
+    const Result<Story> story = (*check)->tell((*check)->find_traces(first, result).traces.at(0).trace);
     EXPECT_TRUE(story && !story->steps.back().observed.empty());
     return story->steps.back().observed.at(0).text;
   };

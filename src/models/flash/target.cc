@@ -6,30 +6,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "disk/media.h"
 #include "models/flash/core.h"
 
 namespace sisyfs::flash {
 namespace {
 
-class FlashTarget : public Target {
+class FlashTarget : public Target, public SavesMemory, public NamesBlocks, public ReachesMarks {
  public:
-  explicit FlashTarget(const Config& config) : core_(config) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate,
-                        OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
-    traits_.durable_ops = true;
-    traits_.limited_space = true;
-    traits_.contract = Contract::kAtomic;
-    traits_.block_size = kPageSize;
-    traits_.block_count = core_.page_count();
-    traits_.erase_blocks = config.pages;
-    traits_.write_unit = kWriteUnit;
-    traits_.max_file_size = kDataBytes;
-    traits_.marks = kMarkTexts;
-  }
+  explicit FlashTarget(const Config& config) : core_(config) {}
 
-  const Traits& traits() const override { return traits_; }
-  int format(Disk& disk) override { return core_.format(disk); }
-  int mount(Disk& disk) override {
+  SavesMemory* saves_memory() override { return this; }
+  NamesBlocks* names_blocks() override { return this; }
+  ReachesMarks* reaches_marks() override { return this; }
+
+  int format(Media& disk) override { return core_.format(disk); }
+  int mount(Media& disk) override {
     const int error = core_.mount(disk);
     if (error != 0) core_.forget();
     return error;
@@ -102,7 +94,7 @@ class FlashTarget : public Target {
   Snapshot save() const override {
     return core_.memory().mounted == 0 ? Snapshot() : Snapshot(core_.memory());
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     if (snapshot.empty())
       core_.forget();
     else
@@ -157,11 +149,25 @@ class FlashTarget : public Target {
   }
 
   Core core_;
-  Traits traits_;
 };
 
 }  // namespace
 
-std::unique_ptr<Target> make_target(const Config& config) { return std::make_unique<FlashTarget>(config); }
+TargetKind kind_of(const Config& config) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate,
+                   OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
+  kind.claims.contract = Contract::kAtomic;
+  kind.claims.durable_ops = true;
+  kind.claims.limited_space = true;
+  kind.limits.write_unit = kWriteUnit;
+  kind.limits.max_file_size = kDataBytes;
+  kind.words.marks = kMarkTexts;
+  kind.disks = {.block_size = kPageSize,
+                .block_count = BlockCount(uint64_t{config.units} * config.pages),
+                .erase_blocks = config.pages};
+  kind.make = [config] { return std::make_unique<FlashTarget>(config); };
+  return kind;
+}
 
 }  // namespace sisyfs::flash

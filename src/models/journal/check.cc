@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "judge/workload_options.h"
 #include "models/journal/core.h"
 #include "models/journal/damage.h"
@@ -121,9 +121,9 @@ Result<DiskSetup> setup_of(const Options& options) {
     return bad_input(
         fmt::format("write is at most {} with a journal of {} blocks for data", most, config.journal));
   DiskSetup setup;
-  setup.make_target = [config] { return make_target(config); };
+  setup.kind = kind_of(config);
   set_workload(options, setup);
-  setup.failures = static_cast<uint32_t>(options.integer("failures"));
+  setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   OpSet& ops = setup.bounds.ops;
   if (!options.flag("rename")) ops = ops - OpSet(OpKind::kRename);
   if (options.flag("links")) ops = ops | OpSet(OpKind::kLink, OpKind::kSymlink);
@@ -131,8 +131,8 @@ Result<DiskSetup> setup_of(const Options& options) {
   if (damage == Damage::kNone) return setup;
   if (config.recovery != Recovery::kFull)
     return bad_input("a disk that is damaged at the start is mended by fsck=full only");
-  setup.start = damage_start();
-  setup.damage = [config, damage](Disk& disk) { put_damage(config, damage, disk); };
+  setup.start.ops = damage_start();
+  setup.start.damage = [config, damage](Disk& disk) { put_damage(config, damage, disk); };
   return setup;
 }
 

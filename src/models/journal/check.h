@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "judge/check.h"
-#include "judge/disk_setup.h"
+#include "finding/check.h"
+#include "machine/setup.h"
 #include "models/journal/config.h"
 #include "target/options.h"
 

@@ -114,7 +114,7 @@ TEST(JournalCheckTest, TheStoryOfADamagedDiskTellsWhatWasRepairedAndWhatIsGone) 
   const auto check = check_with({"start=entry-free", "fsck_dir=drop"});
   SearchOptions options;
   options.bounds.depth = 1;
-  const std::vector<FoundTrace> found = check->explain(options, bit(FindingKind::kNotAllowed)).traces;
+  const std::vector<FoundTrace> found = check->find_traces(options, bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = check->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -1,8 +1,8 @@
 // Disks of the journal model with a bad directory entry, for searches that start with one: the right model
 // never writes such an entry, so only a disk that was damaged from outside shows what fsck does about it.
 //
-//   setup.start = damage_start();                       // /a, and in it the file /a/a
-//   setup.damage = [config](Disk& disk) { put_damage(config, Damage::kFreeInode, disk); };
+//   setup.start.ops = damage_start();                       // /a, and in it the file /a/a
+//   setup.start.damage = [config](Disk& disk) { put_damage(config, Damage::kFreeInode, disk); };
 //
 // The bad entry stands beside /a/a in the same directory block, under a name that the workload will want.
 #pragma once

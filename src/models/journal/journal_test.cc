@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "disk/failing_disk.h"
+#include "models/failing_media_for_test.h"
 #include "models/journal/fsck.h"
 #include "models/journal/run_for_test.h"
 
@@ -46,9 +46,7 @@ constexpr Mode kModes[] = {Mode::kOrdered, Mode::kWriteback, Mode::kData};
 
 // A target on its own disk, which is told what to do.
 struct Rig {
-  explicit Rig(const Config& config)
-      : target(make_target(config)),
-        disk(Image(Geometry{kBlockSize, BlockCount(target->traits().block_count)})) {
+  explicit Rig(const Config& config) : target(kind_of(config).make()), disk(Image(kind_of(config).disks)) {
     EXPECT_EQ(target->format(disk), 0);
     disk.load(MediaState(disk.state().current));
     EXPECT_EQ(target->mount(disk), 0);
@@ -62,7 +60,7 @@ struct Rig {
   }
   std::vector<Problem> fsck(FsckMode mode) {
     RepairReport report;
-    target->fsck(disk, mode, &report);
+    target->checks_offline()->fsck(disk, mode, &report);
     EXPECT_EQ(report.error, 0);
     return report.problems;
   }
@@ -188,7 +186,7 @@ TEST(JournalTest, ClearingTheJournalBeforeAFlushLosesWhatWasReplayed) {
     rig.cut();
     RepairReport report;
     if (by_fsck)
-      rig.target->fsck(rig.disk, FsckMode::kRepair, &report);
+      rig.target->checks_offline()->fsck(rig.disk, FsckMode::kRepair, &report);
     else
       EXPECT_EQ(rig.target->mount(rig.disk), 0);
     // Of the first epoch only the journal's superblock reaches the disk.
@@ -202,7 +200,7 @@ TEST(JournalTest, ClearingTheJournalBeforeAFlushLosesWhatWasReplayed) {
     rig.target->power_cut();
     rig.disk.load(MediaState(image));
     report.clear();
-    rig.target->fsck(rig.disk, FsckMode::kRepair, &report);
+    rig.target->checks_offline()->fsck(rig.disk, FsckMode::kRepair, &report);
     EXPECT_EQ(rig.target->mount(rig.disk), 0);
     return rig.has("/a");
   };
@@ -254,14 +252,14 @@ TEST(JournalTest, AnUnreadableDirectoryIsNotAnEmptyOne) {
       EXPECT_EQ(rig.apply(OpKind::kMkdir, "/d"), 0);
       EXPECT_EQ(rig.apply(OpKind::kCreate, "/d/a"), 0);
       EXPECT_EQ(rig.apply(OpKind::kSync, "/"), 0);
-      const Snapshot memory = rig.target->save();
-      FailingDisk failing(rig.disk, {.fail_read = ordinal});
-      rig.target->load(memory, failing);
+      const Snapshot memory = rig.target->saves_memory()->save();
+      FailingMedia failing(rig.disk.save(), {.read = ordinal});
+      rig.target->saves_memory()->load(memory, failing);
       const int created = rig.apply(OpKind::kCreate, "/d/a");
       EXPECT_TRUE(created == EEXIST || created == EIO || !right) << created;
       made_twice += created == 0 ? 1 : 0;
-      rig.target->load(memory, failing);
-      failing.load({});
+      rig.target->saves_memory()->load(memory, failing);
+      failing.restart();
       const int removed = rig.apply(OpKind::kRmdir, "/d");
       EXPECT_TRUE(removed == ENOTEMPTY || removed == EIO || !right) << removed;
       removed_full += removed == 0 ? 1 : 0;
@@ -289,7 +287,7 @@ TEST(JournalTest, ARevokedCopyIsNotReplayed) {
     EXPECT_TRUE(rig.fsck(FsckMode::kRepair).empty());
     EXPECT_EQ(rig.target->mount(rig.disk), 0);
     EXPECT_EQ(rig.target->walk().tree == before, revoke);
-    EXPECT_EQ((rig.target->take_marks() & kRevokeUsed) != 0, revoke);
+    EXPECT_EQ((rig.target->reaches_marks()->take_marks() & kRevokeUsed) != 0, revoke);
   }
 }
 
@@ -349,7 +347,7 @@ TEST(JournalTest, TheRingGoesAroundAndLosesNothing) {
       EXPECT_EQ(rig.target->mount(rig.disk), 0);
     }
     EXPECT_TRUE(rig.target->walk().tree == before);
-    marks |= rig.target->take_marks();
+    marks |= rig.target->reaches_marks()->take_marks();
   }
   EXPECT_EQ(marks & (kWrapped | kCheckpointed | kReplayed), kWrapped | kCheckpointed | kReplayed);
 }
@@ -360,10 +358,10 @@ TEST(JournalTest, AFullDiskRefusesAndChangesNothing) {
   Rig rig(config);
   EXPECT_EQ(rig.apply(OpKind::kCreate, "/a"), 0);
   EXPECT_EQ(rig.apply(Op::append(Path("/a"), 3 * kBlockSize)), 0);
-  const Snapshot before = rig.target->save();
+  const Snapshot before = rig.target->saves_memory()->save();
   EXPECT_EQ(rig.apply(OpKind::kMkdir, "/d"), ENOSPC);
   EXPECT_EQ(rig.apply(Op::append(Path("/a"), kBlockSize)), ENOSPC);
-  EXPECT_EQ(rig.target->save().digest(), before.digest());
+  EXPECT_EQ(rig.target->saves_memory()->save().digest(), before.digest());
   // What is freed can be used at once: the commit that this needs is made.
   EXPECT_EQ(rig.apply(OpKind::kFsync, "/a"), 0);
   EXPECT_EQ(rig.apply(OpKind::kUnlink, "/a"), 0);
@@ -378,7 +376,7 @@ TEST(JournalTest, AFullDirectoryRefusesFurtherNames) {
     EXPECT_EQ(rig.apply(Op::of(OpKind::kLink, Path("/a"), Path(path))), 0) << path;
   }
   EXPECT_EQ(rig.apply(OpKind::kCreate, "/q"), ENOSPC);
-  EXPECT_NE(rig.target->take_marks() & kDirectoryFull, 0u);
+  EXPECT_NE(rig.target->reaches_marks()->take_marks() & kDirectoryFull, 0u);
   // The old entry makes room for the new one.
   EXPECT_EQ(rig.apply(Op::of(OpKind::kRename, Path("/b"), Path("/q"))), 0);
   EXPECT_TRUE(rig.has("/q"));
@@ -412,21 +410,22 @@ TEST(JournalTest, ASnapshotHasTheSameFuture) {
   RandomRun run({.config = small(), .seed = 5, .cut_percent = 0});
   for (unsigned i = 0; i < 100; ++i) {
     run.ops(3);
-    const Snapshot memory = run.target().save();
+    const Snapshot memory = run.target().saves_memory()->save();
     const MediaState disk = run.disk().save();
-    const auto other = make_target(small());
+    const auto other = kind_of(small()).make();
     Media copy(disk);
-    other->load(memory, copy);
-    EXPECT_EQ(other->save().digest(), memory.digest());
+    other->saves_memory()->load(memory, copy);
+    EXPECT_EQ(other->saves_memory()->save().digest(), memory.digest());
     for (unsigned k = 0; k < 5; ++k) {
       Op op = run.random_op();
       if (op.kind == OpKind::kRemount) op = Op::of(OpKind::kSync);
       EXPECT_EQ(run.target().apply(op), other->apply(op)) << to_text(op);
-      EXPECT_EQ(run.target().save().digest(), other->save().digest()) << to_text(op);
+      EXPECT_EQ(run.target().saves_memory()->save().digest(), other->saves_memory()->save().digest())
+          << to_text(op);
     }
     EXPECT_EQ(run.disk().state().current, copy.state().current);
     run.disk().load(disk);
-    run.target().load(memory, run.disk());
+    run.target().saves_memory()->load(memory, run.disk());
   }
   EXPECT_EQ(run.trouble(), "");
 }
@@ -436,11 +435,12 @@ TEST(JournalTest, ASnapshotHasTheSameFuture) {
 TEST(JournalTest, AFailedWriteChangesNothing) {
   for (const Mode mode : kModes) {
     for (uint64_t ordinal = 1; ordinal < 70; ++ordinal) {
-      const auto target = make_target(with(mode));
-      Media disk(Image(Geometry{kBlockSize, BlockCount(target->traits().block_count)}));
-      ASSERT_EQ(target->format(disk), 0);
-      FailingDisk failing(disk, {.fail_write = ordinal});
-      if (target->mount(failing) != 0) continue;
+      const TargetKind kind = kind_of(with(mode));
+      const auto target = kind.make();
+      Media fresh{Image(kind.disks)};
+      ASSERT_EQ(target->format(fresh), 0);
+      FailingMedia disk(fresh.save(), {.write = ordinal});
+      if (target->mount(disk) != 0) continue;
       Tree tree;
       int last = 0;
       for (const Op& op :
@@ -459,9 +459,10 @@ TEST(JournalTest, AFailedWriteChangesNothing) {
       EXPECT_EQ(last, 0);
       target->power_cut();
       RepairReport report;
-      target->fsck(disk, FsckMode::kRepair, &report);
+      Media healthy(disk.save());
+      target->checks_offline()->fsck(healthy, FsckMode::kRepair, &report);
       EXPECT_TRUE(report.clean()) << ordinal;
-      EXPECT_EQ(target->mount(disk), 0);
+      EXPECT_EQ(target->mount(healthy), 0);
       EXPECT_TRUE(target->walk().tree == tree) << ordinal;
     }
   }
@@ -513,10 +514,10 @@ TEST(JournalTest, HostileDisksDoNoHarm) {
   for (uint32_t seed = 1; seed <= 1500; ++seed) {
     Hostile hostile(seed, with(kModes[seed % 3], seed % 2 == 0 ? small() : Config{}));
     RepairReport report, again;
-    hostile.run.target().fsck(hostile.disk, FsckMode::kRepair, &report);
+    hostile.run.target().checks_offline()->fsck(hostile.disk, FsckMode::kRepair, &report);
     if (report.error == 0) {
       if (!report.clean()) ++repaired;
-      hostile.run.target().fsck(hostile.disk, FsckMode::kCheck, &again);
+      hostile.run.target().checks_offline()->fsck(hostile.disk, FsckMode::kCheck, &again);
       EXPECT_TRUE(again.clean()) << "seed " << seed << ": "
                                  << (again.problems.empty() ? "" : to_text(again.problems[0], kProblems));
       if (hostile.use()) ++mounted;
@@ -536,7 +537,7 @@ TEST(JournalTest, HostileDisksDoNoHarmUnrepaired) {
     if (seed % 7 == 0) config.reuse_checked = false;
     Hostile hostile(seed, config);
     RepairReport report;
-    hostile.run.target().fsck(hostile.disk, FsckMode::kCheck, &report);
+    hostile.run.target().checks_offline()->fsck(hostile.disk, FsckMode::kCheck, &report);
     if (hostile.use()) ++mounted;
     EXPECT_EQ(hostile.disk.state().log.strays(), 0u) << seed;
   }

@@ -41,14 +41,15 @@ class RandomRun {
   explicit RandomRun(const RunOptions& options)
       : options_(options),
         random_(options.seed),
-        target_(make_target(options.config)),
-        disk_(Image(Geometry{kBlockSize, BlockCount(target_->traits().block_count)})),
-        expected_(options.claim.value_or(target_->traits().contract), Tree(),
+        kind_(kind_of(options.config)),
+        target_(kind_.make()),
+        disk_(Image(kind_.disks)),
+        expected_(options.claim.value_or(kind_.claims.contract), Tree(),
                   {.data_unit = kBlockSize, .fsync_names = true}) {
     if (target_->format(disk_) != 0) fail("format fails");
     disk_.load(MediaState(disk_.state().current));
     if (target_->mount(disk_) != 0) fail("mount fails");
-    target_->take_marks();
+    target_->reaches_marks()->take_marks();
   }
 
   // The first thing that went wrong; empty if nothing did.
@@ -115,7 +116,7 @@ class RandomRun {
     const OpResult expected = sisyfs::apply(op, after);
     if (op.kind == OpKind::kRemount && expected.error != 0) return;
     const OpResult result = perform(op);
-    marks_ |= target_->take_marks();
+    marks_ |= target_->reaches_marks()->take_marks();
     const bool refused = (result.error == EFBIG || result.error == ENOSPC) && expected.error == 0;
     if (!refused && result != expected)
       return fail(fmt::format("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
@@ -126,8 +127,8 @@ class RandomRun {
       expected_.begin_op(after);
       expected_.end_op(0);
       const bool fsync = op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync;
-      if (waits(op.kind) && (!fsync || target_->traits().fsync_all)) expected_.promise_all();
-      if (target_->traits().durable_ops) expected_.promise_all();
+      if (waits(op.kind) && (!fsync || kind_.claims.fsync_all)) expected_.promise_all();
+      if (kind_.claims.durable_ops) expected_.promise_all();
     }
     const Walk walk = target_->walk();
     if (walk.error != 0 || !(walk.tree == expected_.now()))
@@ -166,10 +167,10 @@ class RandomRun {
   bool recover(Tree* tree) {
     target_->power_cut();
     RepairReport report;
-    if (options_.with_fsck) target_->fsck(disk_, FsckMode::kRepair, &report);
+    if (options_.with_fsck) target_->checks_offline()->fsck(disk_, FsckMode::kRepair, &report);
     if (!report.clean()) return fail("fsck: " + text_of(report)), false;
     if (const int error = target_->mount(disk_)) return fail("mount answers " + errno_text(error)), false;
-    marks_ |= target_->take_marks();
+    marks_ |= target_->reaches_marks()->take_marks();
     Walk walk = target_->walk();
     if (walk.error != 0) return fail("the walk answers " + errno_text(walk.error)), false;
     *tree = walk.tree;
@@ -177,14 +178,14 @@ class RandomRun {
   }
 
   std::string text_of(const RepairReport& report) const {
-    return report.problems.empty() ? "fails" : to_text(report.problems[0], target_->traits().problems);
+    return report.problems.empty() ? "fails" : to_text(report.problems[0], kind_.words.problems);
   }
 
   OpResult perform(const Op& op) {
     if (op.kind != OpKind::kRemount) return target_->apply(op);
     if (const int error = target_->unmount()) return OpResult::of(error);
     RepairReport report;
-    target_->fsck(disk_, FsckMode::kCheck, &report);
+    target_->checks_offline()->fsck(disk_, FsckMode::kCheck, &report);
     if (!report.clean()) fail("fsck after unmount: " + text_of(report));
     return OpResult::of(target_->mount(disk_));
   }
@@ -225,6 +226,7 @@ class RandomRun {
 
   RunOptions options_;
   std::mt19937 random_;
+  TargetKind kind_;
   std::unique_ptr<Target> target_;
   Media disk_;
   Expectation expected_;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "disk/media.h"
 #include "models/journal/core.h"
 #include "models/journal/describe.h"
 #include "models/journal/fsck.h"
@@ -23,35 +24,27 @@ Contract contract_of(Mode mode) {
   return mode == Mode::kOrdered ? Contract::kOrdered : Contract::kStructure;
 }
 
-class JournalTarget : public Target {
+class JournalTarget : public Target,
+                      public SavesMemory,
+                      public ChecksOffline,
+                      public NamesBlocks,
+                      public ReachesMarks {
  public:
-  explicit JournalTarget(const Config& config) : core_(config), fsck_(config) {
-    traits_.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
-                        OpKind::kLink, OpKind::kSymlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate) |
-                  OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync,
-                        OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose, OpKind::kWriteSync);
-    traits_.durable_ops = config.sync_mount;
-    traits_.has_fsck = config.recovery != Recovery::kMount;
-    traits_.mount_recovers = true;
-    traits_.limited_space = true;
-    traits_.contract = contract_of(config.mode);
-    traits_.fsync_names = true;
-    traits_.fsync_all = config.mode != Mode::kWriteback;
-    traits_.block_size = kBlockSize;
-    traits_.block_count = core_.layout().block_count();
-    traits_.write_unit = kBlockSize;
-    traits_.max_file_size = Core::max_file_size();
-    traits_.problems = kProblems;
-    traits_.marks = kMarkTexts;
-  }
+  explicit JournalTarget(const Config& config) : core_(config), fsck_(config) {}
 
-  const Traits& traits() const override { return traits_; }
-  int format(Disk& disk) override { return core_.format(disk); }
-  int mount(Disk& disk) override { return core_.mount(disk); }
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override {
+    return core_.config().recovery == Recovery::kMount ? nullptr : this;
+  }
+  NamesBlocks* names_blocks() override { return this; }
+  ReachesMarks* reaches_marks() override { return this; }
+
+  int format(Media& disk) override { return core_.format(disk); }
+  int mount(Media& disk) override { return core_.mount(disk); }
   int unmount() override { return core_.unmount(); }
   void power_cut() override { core_.forget(); }
   uint32_t take_marks() override { return core_.take_marks(); }
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     fsck_.run(disk, mode, report);
     core_.add_marks(fsck_.take_marks());
   }
@@ -121,7 +114,7 @@ class JournalTarget : public Target {
     if (memory.mounted == 0) return Snapshot();
     return Snapshot(memory, digest_of(&memory, sizeof memory));
   }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     if (snapshot.empty())
       core_.forget();
     else
@@ -223,13 +216,31 @@ class JournalTarget : public Target {
 
   Core core_;
   Fsck fsck_;
-  Traits traits_;
   std::array<NodeId, kMaxInodes> nodes_;  // of the walk: what an inode is in the tree
   std::vector<std::byte> bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Target> make_target(const Config& config) { return std::make_unique<JournalTarget>(config); }
+TargetKind kind_of(const Config& config) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
+                   OpKind::kLink, OpKind::kSymlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate) |
+             OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync,
+                   OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose, OpKind::kWriteSync);
+  kind.claims.contract = contract_of(config.mode);
+  kind.claims.durable_ops = config.sync_mount;
+  kind.claims.fsync_names = true;
+  kind.claims.fsync_all = config.mode != Mode::kWriteback;
+  kind.claims.mount_recovers = true;
+  kind.claims.limited_space = true;
+  kind.limits.write_unit = kBlockSize;
+  kind.limits.max_file_size = Core::max_file_size();
+  kind.words = {.problems = kProblems, .marks = kMarkTexts};
+  kind.disks = {.block_size = kBlockSize, .block_count = BlockCount(Layout(config).block_count())};
+  kind.has_fsck = config.recovery != Recovery::kMount;
+  kind.make = [config] { return std::make_unique<JournalTarget>(config); };
+  return kind;
+}
 
 }  // namespace sisyfs::journal

@@ -1,6 +1,7 @@
 // The journal model as a Target: a small file system with a write-ahead journal, after ext3.
 //
-//   std::unique_ptr<Target> target = journal::make_target(journal::Config{});
+//   TargetKind kind = journal::kind_of(journal::Config{});
+//   std::unique_ptr<Target> target = kind.make();
 //
 // What it promises over a power cut depends on the mode. Every fsync, fdatasync and sync commits everything
 // that was done before, in the order in which it was done, so that what comes back is one tree that there
@@ -9,13 +10,11 @@
 // the planted bugs.
 #pragma once
 
-#include <memory>
-
 #include "models/journal/config.h"
 #include "target/target.h"
 
 namespace sisyfs::journal {
 
-std::unique_ptr<Target> make_target(const Config& config);
+TargetKind kind_of(const Config& config);
 
 }  // namespace sisyfs::journal

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "judge/workload_options.h"
 #include "models/mapping/story.h"
 #include "models/mapping/target.h"
@@ -91,16 +91,14 @@ Config config_of(const Options& options) {
 DiskSetup disk_setup_of(Model model, const Options& options) {
   const Config config = config_of(options);
   DiskSetup setup;
-  setup.make_target = [model, config] {
-    return model == Model::kLink ? make_link_target(config) : make_index_target(config);
-  };
+  setup.kind = model == Model::kLink ? link_kind_of(config) : index_kind_of(config);
   setup.bounds.ops = setup.bounds.ops | OpSet(sisyfs::OpKind::kRead);
   setup.bounds.max_files = kMaxFiles;
   setup.bounds.max_file_size = kMaxBlocks;
   setup.bounds.impossible = options.flag("impossible");
-  setup.report_repaired = config.report_dead;
+  setup.recovery.report_repaired = config.report_dead;
   set_cuts(options, setup);
-  if (!config.cache) setup.device.cache = WriteCache::kWriteThrough;
+  if (!config.cache) setup.cuts.device.cache = WriteCache::kWriteThrough;
   return setup;
 }
 

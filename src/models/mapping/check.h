@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "judge/check.h"
-#include "judge/disk_setup.h"
+#include "finding/check.h"
+#include "machine/setup.h"
 #include "models/mapping/mapping.h"
 #include "target/options.h"
 

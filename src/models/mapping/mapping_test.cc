@@ -124,7 +124,7 @@ TEST_P(WrongCell, ShowsEveryCriticalKindAndEachTraceIsConfirmed) {
   o.watched = kCriticalKinds;
   const SearchResult r = check->search(o, {});
   EXPECT_EQ(r.findings, kCriticalKinds);
-  const auto found = check->explain(o, r.findings).traces;
+  const auto found = check->find_traces(o, r.findings).traces;
   ASSERT_EQ(found.size(), 3u);
   for (const FoundTrace& f : found) {
     EXPECT_EQ(f.trace.size(), r.least_depth[f.kind]);
@@ -383,7 +383,7 @@ TEST(MappingTest, TellsTheDoublePointerOfTheNaiveLinkModel) {
   c.cache = false;
   const auto check = make_steps_check(Model::kLink, c);
   SearchOptions o;
-  const auto found = check->explain(o, kDoublePointer).traces;
+  const auto found = check->find_traces(o, kDoublePointer).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = check->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -2,7 +2,7 @@
 // recovery saw, what should have been there.
 #pragma once
 
-#include "judge/story.h"
+#include "finding/story.h"
 #include "models/mapping/system.h"
 
 namespace sisyfs::mapping {

@@ -64,31 +64,28 @@ struct DiskDevice {
   unsigned read_data(unsigned b) { return io.read(kFirstDataBlock + b); }
 };
 
+std::vector<std::string> names_of(const Config& config) {
+  std::vector<std::string> names;
+  for (unsigned f = 0; f < config.files; ++f) names.push_back(fmt::format("file{}", f));
+  return names;
+}
+
+constexpr uint64_t block_count(const Config& config) { return kFirstDataBlock + config.blocks; }
+
 template <class Core>
-class MappingTarget : public Target {
+class MappingTarget : public Target, public SavesMemory, public ChecksOffline, public NamesBlocks {
  public:
   using Medium = typename Core::Medium;
   using Memory = typename Core::Memory;
   using Task = typename Core::Task;
 
-  explicit MappingTarget(const Config& config) : config_(config) {
-    traits_.ops = OpSet(FileOp::kCreate, FileOp::kAppend, FileOp::kUnlink, FileOp::kRead);
-    traits_.durable_ops = true;
-    traits_.has_fsck = true;
-    traits_.limited_space = true;
-    traits_.block_size = kBlockBytes;
-    traits_.block_count = kFirstDataBlock + config.blocks;
-    traits_.max_files = config.files;
-    traits_.max_depth = 1;
-    traits_.write_unit = kBlockBytes;
-    traits_.max_file_size = uint64_t{kBlockBytes} * Core::longest(config);
-    for (unsigned f = 0; f < config.files; ++f) traits_.fixed_names.push_back(fmt::format("file{}", f));
-    traits_.problems = kProblems;
-  }
+  explicit MappingTarget(const Config& config) : config_(config), names_(names_of(config)) {}
 
-  const Traits& traits() const override { return traits_; }
+  SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return this; }
+  NamesBlocks* names_blocks() override { return this; }
 
-  int format(Disk& disk) override {
+  int format(Media& disk) override {
     Medium m{};
     Core::format(config_, m);
     BlockIo io{disk};
@@ -98,7 +95,7 @@ class MappingTarget : public Target {
     return done(io);
   }
 
-  int mount(Disk& disk) override {
+  int mount(Media& disk) override {
     BlockIo io{disk};
     Medium m{};
     read_inodes_and_table(Core{}, io, m);
@@ -138,7 +135,7 @@ class MappingTarget : public Target {
     for (unsigned f = 0; f < config_.files; ++f) {
       const unsigned length = Core::length(saved_.memory, f);
       if (length == kAbsent) continue;
-      out.where = Path("/").child(traits_.fixed_names[f]);
+      out.where = Path("/").child(names_[f]);
       out.error = out.tree.create(out.where);
       if (out.error == 0) out.error = read_blocks(f, length);
       if (out.error == 0) out.error = out.tree.write(out.where, 0, buffer_);
@@ -149,7 +146,7 @@ class MappingTarget : public Target {
 
   // The core's offline check and repair, on a copy of the disk's tables; what it changed is written back,
   // pointers last.
-  void fsck(Disk& disk, FsckMode mode, RepairReport* report) override {
+  void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     BlockIo io{disk};
     Medium before{};
     read_inodes_and_table(Core{}, io, before);
@@ -192,7 +189,7 @@ class MappingTarget : public Target {
   std::string name_block(uint64_t address) const override { return name_place(Core{}, address); }
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
     // The words of the direct form, for a medium that holds nothing but this write.
-    Media disk(Image(Geometry{kBlockBytes, BlockCount(traits_.block_count)}));
+    Media disk(Image(Geometry{kBlockBytes, BlockCount(block_count(config_))}));
     BlockIo io{disk};
     io.write(static_cast<unsigned>(address), bytes);
     Medium m{};
@@ -207,7 +204,7 @@ class MappingTarget : public Target {
   }
 
   Snapshot save() const override { return Snapshot(saved_, digest_of(&saved_, sizeof saved_)); }
-  void load(const Snapshot& snapshot, Disk& disk) override {
+  void load(const Snapshot& snapshot, Media& disk) override {
     saved_ = snapshot.as<Saved>();
     disk_ = saved_.mounted != 0 ? &disk : nullptr;
   }
@@ -227,7 +224,7 @@ class MappingTarget : public Target {
     FieldBlock bytes{}, data;
     io.failed |= io.disk.read(BlockAddress(kFirstDataBlock + b), bytes) != IoStatus::kOk;
     for (unsigned f = 0; f < config_.files; ++f) {
-      const Op op = Op::append(Path("/").child(traits_.fixed_names[f]), kBlockBytes);
+      const Op op = Op::append(Path("/").child(names_[f]), kBlockBytes);
       for (unsigned k = 0; k < Core::longest(config_); ++k) {
         fill_data(op, uint64_t{k} * kBlockBytes, data);
         if (bytes == data) return Core::content(config_, f, b, k, 0);
@@ -254,7 +251,7 @@ class MappingTarget : public Target {
     path.remove_prefix(1);
     const std::string_view name = path.substr(0, path.find('/'));
     for (unsigned f = 0; f < config_.files; ++f) {
-      if (name != traits_.fixed_names[f]) continue;
+      if (name != names_[f]) continue;
       *file = f;
       if (name.size() == path.size()) return 0;
       return Core::length(saved_.memory, f) == kAbsent ? ENOENT : ENOTDIR;
@@ -326,19 +323,33 @@ class MappingTarget : public Target {
   static void set_table(IndexCore::Medium& m, const IndexCore::Memory& from) { m.bitmap = from.bitmap; }
 
   Config config_;
-  Traits traits_;
+  std::vector<std::string> names_;
   Saved saved_{};
   Disk* disk_ = nullptr;
   std::vector<std::byte> buffer_;
 };
 
+template <class Core>
+TargetKind kind_of(const Config& config) {
+  TargetKind kind;
+  kind.ops = OpSet(FileOp::kCreate, FileOp::kAppend, FileOp::kUnlink, FileOp::kRead);
+  kind.claims.durable_ops = true;
+  kind.claims.limited_space = true;
+  kind.limits.max_files = config.files;
+  kind.limits.max_depth = 1;
+  kind.limits.write_unit = kBlockBytes;
+  kind.limits.max_file_size = uint64_t{kBlockBytes} * Core::longest(config);
+  kind.limits.fixed_names = names_of(config);
+  kind.words.problems = kProblems;
+  kind.disks = {.block_size = kBlockBytes, .block_count = BlockCount(block_count(config))};
+  kind.has_fsck = true;
+  kind.make = [config] { return std::make_unique<MappingTarget<Core>>(config); };
+  return kind;
+}
+
 }  // namespace
 
-std::unique_ptr<Target> make_link_target(const Config& config) {
-  return std::make_unique<MappingTarget<LinkCore>>(config);
-}
-std::unique_ptr<Target> make_index_target(const Config& config) {
-  return std::make_unique<MappingTarget<IndexCore>>(config);
-}
+TargetKind link_kind_of(const Config& config) { return kind_of<LinkCore>(config); }
+TargetKind index_kind_of(const Config& config) { return kind_of<IndexCore>(config); }
 
 }  // namespace sisyfs::mapping

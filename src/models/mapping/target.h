@@ -14,15 +14,13 @@
 // a cache it ends with a flush, without one the device must write through.
 #pragma once
 
-#include <memory>
-
 #include "models/mapping/mapping.h"
 #include "target/target.h"
 
 namespace sisyfs::mapping {
 
 // One task, data=hash, no symmetry; of the rest `config` says files, blocks, naive and cache.
-std::unique_ptr<Target> make_link_target(const Config& config);
-std::unique_ptr<Target> make_index_target(const Config& config);
+TargetKind link_kind_of(const Config& config);
+TargetKind index_kind_of(const Config& config);
 
 }  // namespace sisyfs::mapping

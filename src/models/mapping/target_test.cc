@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/mapping/check.h"
 #include "models/mapping/layout.h"
@@ -82,17 +83,12 @@ std::string medium_of(const Config& c, const DiskSystemState& state) {
 template <class Core>
 std::set<std::string> media_via_disk(const Config& c, bool crashes) {
   DiskSetup setup;
-  setup.make_target = [c] {
-    if constexpr (std::is_same_v<Core, LinkCore>)
-      return make_link_target(c);
-    else
-      return make_index_target(c);
-  };
+  setup.kind = std::is_same_v<Core, LinkCore> ? link_kind_of(c) : index_kind_of(c);
   setup.bounds.max_files = kMaxFiles;
   setup.bounds.max_file_size = kMaxBlocks;
-  setup.device.order = WriteOrder::kInOrder;
-  setup.device.cache = c.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
-  setup.crashes = crashes;
+  setup.cuts.device.order = WriteOrder::kInOrder;
+  setup.cuts.device.cache = c.cache ? WriteCache::kVolatile : WriteCache::kWriteThrough;
+  setup.cuts.enabled = crashes;
   const Result<DiskSystem> system = DiskSystem::make(setup);
   EXPECT_TRUE(system);
   std::set<std::string> media;

@@ -1,6 +1,6 @@
 #include "models/verifs/check.h"
 
-#include "judge/disk_system.h"
+#include "finding/disk_check.h"
 #include "models/verifs/target.h"
 
 namespace sisyfs::verifs {
@@ -54,7 +54,7 @@ Config config_of(Version version, const Options& options) {
 DiskSetup setup_of(Version version, const Options& options) {
   const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   DiskSetup setup;
-  setup.make_target = [config = config_of(version, options)] { return make_target(config); };
+  setup.kind = kind_of(config_of(version, options));
   Bounds& bounds = setup.bounds;
   bounds.max_files = count("files");
   bounds.max_dirs = count("dirs");

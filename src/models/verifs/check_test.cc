@@ -58,7 +58,7 @@ TEST(VerifsCheckTest, EachPlantedBugIsFoundAtItsDepthAndReplays) {
       const SearchResult result = check->search(options, {});
       EXPECT_EQ(result.verdict, Verdict::kFail);
       EXPECT_EQ(result.findings, bit(planted.found)) << planted.switch_;
-      const std::vector<FoundTrace> traces = check->explain(options, result).traces;
+      const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
       ASSERT_EQ(traces.size(), 1u);
       EXPECT_EQ(traces[0].trace.size(), planted.depth) << planted.switch_;
       const Result<Story> story = check->tell(traces[0].trace);
@@ -85,7 +85,7 @@ TEST(VerifsCheckTest, AStaleCacheShowsOnlyAfterARestore) {
   const auto check = check_with(Version::kFirst, {"name_cache=stale"});
   SearchOptions options;
   options.stop = StopRule::kFirst;
-  const std::vector<FoundTrace> traces = check->explain(options, check->search(options, {})).traces;
+  const std::vector<FoundTrace> traces = check->find_traces(options, check->search(options, {})).traces;
   ASSERT_EQ(traces.size(), 1u);
   const Result<Story> story = check->tell(traces[0].trace);
   ASSERT_TRUE(story);

@@ -16,20 +16,15 @@ constexpr OpSet kOpsOfSecond =
     kOpsOfFirst | OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
                         OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr);
 
-class VerifsTarget : public Target {
+class VerifsTarget : public Target, public SavesMemory, public ReachesMarks {
  public:
-  explicit VerifsTarget(const Config& config) : core_(config) {
-    const bool first = config.version == Version::kFirst;
-    traits_.ops = first ? kOpsOfFirst : kOpsOfSecond;
-    traits_.durable_ops = true;
-    traits_.limited_space = true;
-    traits_.max_file_size = kBufferSize;
-    traits_.marks = first ? std::span(kMarkTexts).first(kMarksOfFirst) : std::span(kMarkTexts);
-  }
+  explicit VerifsTarget(const Config& config) : core_(config) {}
 
-  const Traits& traits() const override { return traits_; }
-  int format(Disk&) override { return 0; }
-  int mount(Disk&) override { return core_.mount(), 0; }
+  SavesMemory* saves_memory() override { return this; }
+  ReachesMarks* reaches_marks() override { return this; }
+
+  int format(Media&) override { return 0; }
+  int mount(Media&) override { return core_.mount(), 0; }
   int unmount() override { return core_.forget(), 0; }
   void power_cut() override { core_.forget(); }
   uint32_t take_marks() override { return core_.take_marks(); }
@@ -89,7 +84,7 @@ class VerifsTarget : public Target {
     const bool cache = core_.config().name_cache == NameCache::kStale;
     return Snapshot(memory, digest_of(&memory, cache ? sizeof memory : offsetof(Memory, cache)));
   }
-  void load(const Snapshot& snapshot, Disk&) override {
+  void load(const Snapshot& snapshot, Media&) override {
     if (snapshot.empty())
       core_.forget();
     else
@@ -210,13 +205,22 @@ class VerifsTarget : public Target {
   }
 
   Core core_;
-  Traits traits_;
   std::array<NodeId, kMaxInodes + 1> nodes_{};  // of the tree that a walk makes, by inode
   std::array<char, 5 + kNameLength> name_{};    // of an attribute
 };
 
 }  // namespace
 
-std::unique_ptr<Target> make_target(const Config& config) { return std::make_unique<VerifsTarget>(config); }
+TargetKind kind_of(const Config& config) {
+  const bool first = config.version == Version::kFirst;
+  TargetKind kind;
+  kind.ops = first ? kOpsOfFirst : kOpsOfSecond;
+  kind.claims.durable_ops = true;
+  kind.claims.limited_space = true;
+  kind.limits.max_file_size = kBufferSize;
+  kind.words.marks = first ? std::span(kMarkTexts).first(kMarksOfFirst) : std::span(kMarkTexts);
+  kind.make = [config] { return std::make_unique<VerifsTarget>(config); };
+  return kind;
+}
 
 }  // namespace sisyfs::verifs

@@ -24,7 +24,7 @@ Config second(unsigned inodes = kMaxInodes, unsigned bytes = 0) {
 // A mounted one, to which ops are said as text.
 class Verifs {
  public:
-  explicit Verifs(const Config& config) : target_(make_target(config)) {
+  explicit Verifs(const Config& config) : target_(kind_of(config).make()) {
     EXPECT_EQ(target_->format(disk_), 0);
     EXPECT_EQ(target_->mount(disk_), 0);
   }
@@ -37,7 +37,7 @@ class Verifs {
   }
   Target& target() { return *target_; }
   Media& disk() { return disk_; }
-  Digest digest() const { return target_->save().digest(); }
+  Digest digest() const { return target_->saves_memory()->save().digest(); }
 
  private:
   Media disk_{Image(Geometry{512, BlockCount(1)})};
@@ -45,12 +45,11 @@ class Verifs {
 };
 
 TEST(VerifsTest, TheFirstVersionHasNoLinksAndNoRename) {
-  const auto one = make_target(Config{}), two = make_target(second());
-  EXPECT_FALSE(one->traits().has_disk());
-  EXPECT_EQ(two->traits().ops - one->traits().ops,
-            OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr, OpKind::kGetxattr,
-                  OpKind::kListxattr, OpKind::kRemovexattr));
-  EXPECT_EQ(one->traits().ops - two->traits().ops, OpSet());
+  const TargetKind one = kind_of(Config{}), two = kind_of(second());
+  EXPECT_FALSE(one.has_disk());
+  EXPECT_EQ(two.ops - one.ops, OpSet(OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
+                                     OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr));
+  EXPECT_EQ(one.ops - two.ops, OpSet());
 }
 
 TEST(VerifsTest, AFullDirectoryTakesNoNewNameAndKeepsWorking) {
@@ -206,7 +205,7 @@ TEST(VerifsTest, HowASystemCameAboutDoesNotMatter) {
 TEST(VerifsTest, RandomOpsAgreeWithTheReference) {
   const Config config = second(6, 16);
   Bounds bounds;
-  bounds.ops = make_target(config)->traits().ops;
+  bounds.ops = kind_of(config).ops;
   bounds.max_links = 3;
   bounds.max_symlinks = 2;
   bounds.max_depth = 3;
@@ -250,7 +249,7 @@ TEST(VerifsTest, RandomOpsAgreeWithTheReference) {
       ASSERT_EQ(first_difference(fs->tree(), tree), "") << to_text(op) << "\n" << listing(before);
       if (call % 7 != 0) continue;
       Verifs* other = fs == &one ? &two : &one;
-      other->target().load(fs->target().save(), other->disk());
+      other->target().saves_memory()->load(fs->target().saves_memory()->save(), other->disk());
       ASSERT_EQ(other->digest(), fs->digest());
       fs = other;
     }

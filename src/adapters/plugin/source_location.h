@@ -1,6 +1,7 @@
 // Where in which library some code lies, for people.
 //
-//   "SIGSEGV on a null pointer at " + code_place(pc)    // "rename_entry (notesfs.c:123) in libnotesfs.so"
+//   "SIGSEGV on a null pointer at " + source_location(pc)    // "rename_entry (notesfs.c:123) in
+//   libnotesfs.so"
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@ namespace sisyfs {
 // The function, and the line where the library was built with -g and addr2line is installed; else what the
 // dynamic linker knows: "pebble_write+0x4c in libpebblefs.so" or "0x14a6 in libnotesfs.so". Empty if the
 // address lies in no library. The first question about a place may start a process.
-std::string code_place(const void* code);
+std::string source_location(const void* code);
 
 // The call that returns to an address, as a place.
 inline const void* call_before(const void* returns) {

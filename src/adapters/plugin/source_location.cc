@@ -1,4 +1,4 @@
-#include "adapters/plugin/code_place.h"
+#include "adapters/plugin/source_location.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ std::string function_and_line(const char* library, uintptr_t offset) {
 
 }  // namespace
 
-std::string code_place(const void* code) {
+std::string source_location(const void* code) {
   Dl_info info{};
   if (code == nullptr || dladdr(code, &info) == 0 || info.dli_fname == nullptr) return {};
   // The same place dies again and again.
