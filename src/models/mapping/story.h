@@ -3,6 +3,7 @@
 #pragma once
 
 #include "finding/story.h"
+#include "machine/step.h"
 #include "models/mapping/system.h"
 
 namespace sisyfs::mapping {
