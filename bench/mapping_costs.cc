@@ -22,7 +22,7 @@ struct NullSink : detail::FullSink<System> {
   std::array<typename System::State, 32> ring;
   size_t at = 0;
   uint64_t transitions = 0;
-  uint32_t seen = 0;
+  FindingBits seen = 0;
 };
 
 template <class System>

@@ -1,13 +1,13 @@
-// BatchSink: takes the successors of states, a batch at a time, on the way to the visited set.
+// BatchSink: looks up the successors of states in the visited set, a batch at a time.
 //
 // A probe of the visited set is a cache miss. So there are two batches. When one is full, all its
-// fingerprints are computed and their lines requested; then the other batch, whose lines have come in
+// fingerprints are computed and their lines prefetched; then the other batch, whose lines have arrived in
 // the meantime, is probed and becomes the one to fill. (Fingerprinting each successor at once would also
-// read what was written an instant before, in other widths, which stalls the processor.)
+// read, in other widths, what was just written, which stalls the processor.)
 //
-// Most successors that were seen before were seen a moment ago: two tasks that step in either order, or
-// power cuts that end in one state. A small cache of the fingerprints that went by last, with as many
-// bits as in the visited set, drops them before they cost anything more.
+// Most successors that were visited before were visited recently: two tasks that step in either order, or
+// power cuts that end in one state. A small cache of recent fingerprints, which compares as many bits as the
+// visited set does, drops these before they cost more.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace sisyfs {
 
-// `Keep` is called as keep(state, tally) for each state that was not seen before, or not at so small a depth.
+// `Keep` is called as keep(state, tally) for each state that was not visited before, or only at greater depths.
 template <class System, class DedupPolicy, class Keep>
 class BatchSink {
  public:
   using State = typename System::State;
 
-  BatchSink(const System& system, DedupPolicy& seen, Team& team, Keep keep)
-      : system_(system), seen_(seen), team_(team), keep_(std::move(keep)) {}
+  BatchSink(const System& system, DedupPolicy& seen, Team& team, unsigned worker, Keep keep)
+      : system_(system), seen_(seen), team_(team), worker_(worker), keep_(std::move(keep)) {}
 
   State& next() { return filling_->states[filling_->count]; }
 
@@ -35,7 +35,7 @@ class BatchSink {
     if (++filling_->count == kBatch) turn();
   }
 
-  // A state that came by before is known for good, unless the depth at which it comes matters.
+  // A state that was committed before stays visited, unless the depth at which it is reached matters.
   static constexpr bool remembers() { return DedupPolicy::kOnce; }
   void commit_again(Outcome outcome) {
     ++tally_.transitions;
@@ -43,7 +43,14 @@ class BatchSink {
   }
   typename detail::ScratchOf<System>::Type& scratch() { return scratch_; }
 
-  // Probes all that is left. To be called before the depth changes and before waiting.
+  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts are
+  // reported.
+  bool stopped() const {
+    team_.report(worker_, tally_);
+    return team_.stopped();
+  }
+
+  // Probes both batches. To be called before the depth changes and before waiting.
   void drain() {
     turn();
     turn();
@@ -52,10 +59,10 @@ class BatchSink {
   void set_depth(uint32_t depth) { depth_ = depth; }  // of the successors
   Tally& tally() { return tally_; }
 
-  // Between batches: hands over the counts, and takes part in maintenance. What the others count is looked at
-  // after some new states of one's own only: it has to come from their caches.
-  void checkpoint(unsigned worker) {
-    team_.report(worker, tally_);
+  // Between ranges of states: reports the counts, and takes part in maintenance. The counts of the other workers
+  // are read only after kLookEach new states, because they are in the caches of other cores.
+  void checkpoint() {
+    team_.report(worker_, tally_);
     if (tally_.states >= next_look_) {
       next_look_ = tally_.states + kLookEach;
       if (seen_.crowded(team_.states())) team_.request_pause();
@@ -70,7 +77,7 @@ class BatchSink {
 
   struct Batch {
     uint32_t count = 0;  // states filled in
-    uint32_t asked = 0;  // of them, those whose lines were requested
+    uint32_t asked = 0;  // of these, how many were prefetched and are to be probed
     std::array<State, kBatch> states;
     std::array<Digest, kBatch> prints;
     std::array<uint8_t, kBatch> which;  // the state that a fingerprint belongs to
@@ -91,7 +98,7 @@ class BatchSink {
       batch.which[asked] = static_cast<uint8_t>(i);
       if constexpr (DedupPolicy::kOnce) {
         uint64_t& recent = recent_[print.hi & (kRecent - 1)];
-        asked += recent != print.lo;  // no branch: it could not be foreseen
+        asked += recent != print.lo;  // no branch: it would be mispredicted
         recent = print.lo;
       } else {
         ++asked;
@@ -106,7 +113,7 @@ class BatchSink {
     uint32_t fresh = 0;
     for (uint32_t i = 0; i < batch.asked; ++i) {
       Seen seen = seen_.insert(batch.prints[i], depth_);
-      while (seen == Seen::kNoRoom && !team_.stopping()) {
+      while (seen == Seen::kNoRoom && !team_.stopped()) {
         if (seen_.at_limit()) team_.stop(Stop::kMemory);
         team_.request_pause();
         team_.pause();
@@ -124,6 +131,7 @@ class BatchSink {
   const System& system_;
   DedupPolicy& seen_;
   Team& team_;
+  const unsigned worker_;
   Keep keep_;
   Tally tally_;
   uint32_t depth_ = 0;

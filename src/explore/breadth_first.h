@@ -40,7 +40,7 @@ class BreadthFirst {
     Chunk<State>* out = nullptr;
     const uint32_t bound = team_.options().bounds.depth - (mutant(Mutant::kBoundIsOneLess) ? 1 : 0);
     bool last_layer = bound == 0;
-    BatchSink sink(system_, seen_, team_, [&](State& state, Tally&) {
+    BatchSink sink(system_, seen_, team_, worker, [&](State& state, Tally&) {
       if (last_layer) return;
       if (out == nullptr || out->full()) out = &later_.add(worker, pool_.get(worker));
       out->items[out->size++] = std::move(state);
@@ -51,7 +51,7 @@ class BreadthFirst {
       out = nullptr;
       sink.set_depth(depth + 1);
       const uint64_t before = sink.tally().states;
-      while (!team_.stopping()) {
+      while (!team_.stopped()) {
         const auto range = now_.claim(worker, kGrain);
         if (range.chunk == nullptr) break;
         for (uint32_t i = range.begin; i < range.end; ++i) {
@@ -59,7 +59,7 @@ class BreadthFirst {
           system_.expand(range.chunk->items[i], sink);
         }
         now_.finish(worker, range, pool_);
-        sink.checkpoint(worker);
+        sink.checkpoint();
       }
       sink.drain();
       if (sink.tally().states != before) sink.tally().depth = depth + 1;
@@ -73,24 +73,24 @@ class BreadthFirst {
 
   void conclude(SearchResult& result) const {
     for (const Tally& tally : tallies_) tally.merge_into(result);
-    result.exhausted = !team_.stopping() && result.unexpanded == 0 && ended_;
+    result.exhausted = !team_.stopped() && result.unexpanded == 0 && ended_;
     if (mutant(Mutant::kInterruptedIsComplete)) result.exhausted = result.unexpanded == 0;
   }
 
  private:
-  static constexpr uint32_t kAhead = 8;  // states whose memory is requested before they are expanded
+  static constexpr uint32_t kAhead = 8;  // states that are prefetched before they are expanded
   static constexpr uint32_t kGrain = std::clamp<uint32_t>(8192 / sizeof(State), 1, 64);
 
-  // Waits for all, and turns to the next layer. False when the search is over.
+  // Waits for all workers and makes the next layer the current one. False when the search is over.
   bool next_layer(unsigned worker) {
     rendezvous_.meet([this, worker] {
       now_.clear(worker, pool_);
       now_.swap(later_);
       ended_ = now_.count() == 0;
-      uint32_t findings = 0;
+      FindingBits findings = 0;
       for (const Tally& tally : tallies_) findings |= tally.findings;
       if (!ended_) team_.heed(findings);
-      over_ = ended_ || team_.stopping();
+      over_ = ended_ || team_.stopped();
     });
     return !over_;
   }

@@ -12,23 +12,7 @@ namespace sisyfs {
 
 namespace {
 
-constexpr char kMagic[8] = {'S', 'I', 'S', 'Y', 'F', 'S', 'C', 'P'};
-constexpr uint32_t kVersion = 1;
 constexpr size_t kBuffer = size_t{1} << 20;
-
-struct Header {
-  char magic[8];
-  uint32_t version;
-  uint32_t byte_order;  // reads as another number on a machine of the other order
-  Digest identity;
-};
-constexpr uint32_t kByteOrder = 0x01020304;
-
-struct SectionHead {
-  CheckpointSection which;
-  uint32_t zero;
-  uint64_t size;
-};
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -49,8 +33,8 @@ CheckpointWriter::CheckpointWriter(const CheckpointOptions& options)
   buffer_.reserve(kBuffer);
   file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) fail("be created");
-  Header header{{}, kVersion, kByteOrder, options.identity};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  CheckpointHeader header{{}, kCheckpointVersion, kCheckpointByteOrder, options.identity};
+  std::memcpy(header.magic, kCheckpointMagic, sizeof header.magic);
   left_ = sizeof header;
   append(&header, sizeof header);
   section(CheckpointSection::kSetup, options.setup.data(), options.setup.size());
@@ -95,9 +79,9 @@ void CheckpointWriter::append(const void* data, size_t size) {
 void CheckpointWriter::begin(CheckpointSection which, uint64_t size) {
   SISYFS_ASSERT(left_ == 0, "a section is complete before the next");
   constexpr std::byte kZero[8] = {};
-  left_ = padding_ + sizeof(SectionHead);
+  left_ = padding_ + sizeof(CheckpointSectionHead);
   append(kZero, padding_);
-  const SectionHead head{which, 0, size};
+  const CheckpointSectionHead head{which, 0, size};
   append(&head, sizeof head);
   left_ = size;
   padding_ = (8 - size % 8) % 8;
@@ -109,7 +93,7 @@ void CheckpointWriter::section(CheckpointSection which, const void* data, size_t
 }
 
 Status CheckpointWriter::finish() {
-  begin(CheckpointSection{0}, 0);  // the end
+  begin(CheckpointSection::kEnd, 0);
   flush();
   const XXH128_hash_t h = XXH3_128bits_digest(&hash_->state);
   const Digest sum{h.high64, h.low64};
@@ -125,7 +109,7 @@ Status CheckpointWriter::finish_file() {
   if (problem_.empty() && rename(temporary_.c_str(), path_.c_str()) != 0) fail("be given its name");
   if (!problem_.empty()) return system_error(problem_);
   close(std::exchange(file_, -1));
-  // The name has to reach the disk as well; where a folder cannot be opened for that we do without.
+  // The new name must reach the disk too. Where the folder cannot be opened, this step is skipped.
   const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     fsync(folder);
@@ -162,14 +146,16 @@ Status LoadedCheckpoint::matches(const Digest& identity) const {
 }
 
 Status LoadedCheckpoint::parse() {
-  Header header;
-  if (size_ < sizeof header || std::memcmp(data_, kMagic, sizeof kMagic) != 0)
+  CheckpointHeader header;
+  if (size_ < sizeof header || std::memcmp(data_, kCheckpointMagic, sizeof kCheckpointMagic) != 0)
     return bad_input(path_ + " is not a checkpoint");
   std::memcpy(&header, data_, sizeof header);
-  if (header.version != kVersion || header.byte_order != kByteOrder)
+  if (header.byte_order != kCheckpointByteOrder)
+    return bad_input("the checkpoint " + path_ + " was written on a machine with another byte order");
+  if (header.version != kCheckpointVersion)
     return bad_input("the checkpoint " + path_ + " is of version " + std::to_string(header.version) +
-                     " and this program reads version " + std::to_string(kVersion) +
-                     " of its own byte order");
+                     ", this program reads " + std::to_string(kCheckpointVersion) +
+                     ": resume it with the program that wrote it, or start the search anew");
   const Error damaged =
       bad_input("the checkpoint " + path_ + " is damaged or cut short; start the search anew");
   Digest sum;
@@ -178,13 +164,13 @@ Status LoadedCheckpoint::parse() {
   std::memcpy(&sum, data_ + body, sizeof sum);
   if (digest_of(data_, body) != sum) return damaged;
   identity_ = header.identity;
-  for (size_t at = sizeof header; at + sizeof(SectionHead) <= body;) {
-    SectionHead head;
+  for (size_t at = sizeof header; at + sizeof(CheckpointSectionHead) <= body;) {
+    CheckpointSectionHead head;
     std::memcpy(&head, data_ + at, sizeof head);
     at += sizeof head;
-    if (head.which == CheckpointSection{0}) return {};
+    if (head.number == CheckpointSection::kEnd) return {};
     if (head.size > body - at) return damaged;
-    sections_[head.which] = {data_ + at, head.size};
+    sections_[head.number] = {data_ + at, head.size};
     at += (head.size + 7) / 8 * 8;
   }
   return damaged;

@@ -1,4 +1,4 @@
-// Checkpoints: a search in a file, to be gone on with later. The format: docs/formats/checkpoint.md.
+// Checkpoints: a search saved to a file, to be continued later. The format: docs/formats/checkpoint.md.
 //
 //   CheckpointWriter out(options);                        // a temporary file beside options.path
 //   out.section(CheckpointSection::kNodes, data, size);
@@ -9,8 +9,8 @@
 //   if (Status same = loaded->matches(identity); !same) ...
 //   options.resume = &*loaded;
 //
-// A file under the final name is always whole: it is there under another name until it is on the disk.
-// What is in the sections is the business of the search that wrote them (explore/harvest.h).
+// A file under the final name is always complete: it is written and synced under another name, and then renamed.
+// The contents of the sections belong to the search that writes them (explore/harvest.h).
 #pragma once
 
 #include <cstring>
@@ -20,21 +20,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "explore/checkpoint_layout.h"
 #include "explore/search.h"
 
 namespace sisyfs {
 
-enum class CheckpointSection : uint32_t {
-  kSetup = 1,    // the text of CheckpointOptions::setup
-  kSummary = 2,  // counts, findings, the place in the generation
-  kNodes = 3,    // parent and choice of each node
-  kDepths = 4,   // best-first: the depth of each node
-  kVisited = 5,  // the visited set
-  kPending = 6,  // successors that were generated and not yet looked up
-  kAgenda = 7,   // what is to be expanded
-};
-
-// Plain values one after the other.
+// Writes plain values one after the other.
 class Encoder {
  public:
   template <class T>
@@ -57,7 +48,7 @@ class Encoder {
   std::vector<std::byte> bytes_;
 };
 
-// And back. What lies beyond the end reads as nothing, and ok() is false from then on.
+// Reads them back. A value beyond the end reads as zero, and ok() is false from then on.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -90,7 +81,7 @@ class Decoder {
   bool ok_ = true;
 };
 
-// Where a checkpoint is written before it takes the place of the last one.
+// The name under which a checkpoint is written before it is renamed to `path`.
 std::string temporary_of(const std::string& path);
 
 class CheckpointWriter {
@@ -115,7 +106,7 @@ class CheckpointWriter {
   int file_ = -1;
   std::string problem_;
   std::vector<std::byte> buffer_;
-  uint64_t left_ = 0;  // of the section that was begun
+  uint64_t left_ = 0;  // bytes missing in the section that was begun
   uint64_t padding_ = 0;
   struct Hash;
   Hash* hash_;
@@ -145,7 +136,7 @@ class LoadedCheckpoint {
   std::map<CheckpointSection, std::span<const std::byte>> sections_;
 };
 
-// Reads a checkpoint and makes sure that it is whole. One sentence on what is wrong otherwise.
+// Reads a checkpoint and verifies version and checksum. The error says in one sentence what is wrong.
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path);
 
 }  // namespace sisyfs

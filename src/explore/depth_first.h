@@ -1,9 +1,9 @@
 // Depth-first search on all workers, with stealing.
 //
 // Each worker has a stack of states that are visited and not yet expanded. While its stack is deep it
-// offers the oldest (shallowest) part of it to the others. With a bound on depth the visited set keeps
-// depths, and a state that comes back at a smaller depth is expanded again: so the set of visited
-// states is that of all paths within the bound, whatever the order in which workers took them.
+// offers the oldest (shallowest) part of it to the others. With a bound on depth the visited set stores
+// depths, and a state that is reached again at a smaller depth is expanded again. So the set of visited
+// states is that of all paths within the bound, in whatever order the workers took them.
 #pragma once
 
 #include <deque>
@@ -43,7 +43,7 @@ class DepthFirst {
     std::deque<std::unique_ptr<Stretch>> stack;
     uint32_t depth = 0;
     const uint32_t bound = team_.options().bounds.depth;
-    BatchSink sink(system_, seen_, team_, [&](State& state, Tally& tally) {
+    BatchSink sink(system_, seen_, team_, worker, [&](State& state, Tally& tally) {
       tally.depth = std::max(tally.depth, depth + 1);
       if (depth + 1 >= bound) {
         ++tally.unexpanded;
@@ -71,7 +71,7 @@ class DepthFirst {
       sink.drain();
       if (--until_checkpoint != 0) continue;
       until_checkpoint = kGrain;
-      sink.checkpoint(worker);
+      sink.checkpoint();
       team_.heed(team_.progress().findings);
       if (stack.size() > 1 && offers_[worker].count.load(std::memory_order_relaxed) == 0) {
         offer(worker, std::move(stack.front()));
@@ -80,12 +80,12 @@ class DepthFirst {
     }
     tallies_[worker] = sink.tally();
     team_.report(worker, sink.tally());
-    team_.rest();  // a worker that waits for the table to grow does not wait for one that is done
+    team_.rest();  // the growth of the visited set does not wait for a worker that is done
   }
 
   void conclude(SearchResult& result) const {
     for (const Tally& tally : tallies_) tally.merge_into(result);
-    result.exhausted = !team_.stopping() && result.unexpanded == 0;
+    result.exhausted = !team_.stopped() && result.unexpanded == 0;
   }
 
  private:
@@ -121,9 +121,9 @@ class DepthFirst {
     return nullptr;
   }
 
-  // Makes sure that there is a state to expand. False when nobody has one, or the search stops.
+  // Waits until there is a state to expand. False when no worker has one, or the search has ended.
   bool find_work(unsigned worker, std::deque<std::unique_ptr<Stretch>>& stack) {
-    if (team_.stopping()) return false;
+    if (team_.stopped()) return false;
     if (!stack.empty()) return true;
     if (auto stretch = take(worker)) {
       stack.push_back(std::move(stretch));
@@ -132,9 +132,9 @@ class DepthFirst {
     working_.fetch_sub(1, std::memory_order_acq_rel);
     team_.rest();
     bool found = false;
-    while (!team_.stopping()) {
-      // A worker that takes work is counted before the work leaves its place, so that "nobody works
-      // and nothing is offered" cannot be seen while a stretch changes hands.
+    while (!team_.stopped()) {
+      // A worker counts itself as working before it takes a stretch. So no other worker can see "none works and
+      // nothing is offered" while a stretch is between two workers.
       working_.fetch_add(1, std::memory_order_acq_rel);
       if (auto stretch = take(worker)) {
         stack.push_back(std::move(stretch));

@@ -73,7 +73,7 @@ SearchResult walk_plainly(const Graph& graph, const SearchOptions& options) {
       ++r.unexpanded;
       continue;
     }
-    const uint32_t hit = r.findings & options.watched;
+    const FindingBits hit = r.findings & options.watched;
     const bool enough =
         options.stop == StopRule::kFirst || (options.stop == StopRule::kEach && hit == options.watched);
     if (from.depth != layer && hit != 0 && enough) {

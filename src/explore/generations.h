@@ -1,14 +1,16 @@
-// Generations: a search that keeps no states, for systems whose states are heavy.
+// Generations: a search for systems whose states are large.
 //
-// What is kept of a state is its place in a tree of choices (node_tree.h): eight bytes. To expand a node,
-// its state is had again by following choices. The nodes of a generation come in the order of the tree,
-// and a worker keeps the states along its present path, so that neighbours share their ancestors and a
-// node costs about one choice more. What is new is decided in the order of the tree (harvest.h): states,
-// representatives, numbers and traces are the same for any number of threads, even where a fingerprint
-// stands for more than one state. The note docs/design/generations.md has the reasons.
+// Large states are stored as their path from the root and rebuilt on demand. A state takes one node of a tree
+// of choices (node_tree.h): twelve bytes. To expand a node, its state is rebuilt by following the choices on its
+// path. The nodes of a generation are in the order of the tree, and a worker keeps the states along its current
+// path. Neighbours share most of their path, so rebuilding a state takes about one choice.
+//
+// Which successors are new is decided in the order of the tree (harvest.h). So states, counts and traces are the
+// same for any number of threads, even where one fingerprint stands for several states.
+// docs/design/generations.md gives the reasons.
 //
 //   SearchOptions options;                                 // breadth-first, or one of the best-first orders
-//   options.checkpoint = {.path = "run.checkpoint"};       // if it shall be saved
+//   options.checkpoint = {.path = "run.checkpoint"};       // optional
 //   SearchResult result = run_search(system, options, nullptr);
 #pragma once
 
@@ -22,7 +24,7 @@ namespace sisyfs {
 
 namespace detail {
 
-// Takes one choice from all successors: how a system that cannot follow is made to.
+// Picks one choice from all successors: replaces follow() for systems that do not have it.
 template <class System>
 struct PickSink : FullSink<System> {
   typename System::State& next() { return built; }
@@ -31,21 +33,27 @@ struct PickSink : FullSink<System> {
     found = true;
     std::swap(built, chosen);
   }
+  bool stopped() const { return found || stop.raised(); }
+  StopSignal stop;
   Choice wanted{};
   bool found = false;
   typename System::State built, chosen;
 };
 
-// The states along the path from the initial state to the node where a worker is.
+// The states along the path from the initial state to the current node of a worker.
 template <class System>
 class PathWalker {
  public:
   using State = typename System::State;
-  PathWalker(const System& system, const NodeTree& tree) : system_(system), tree_(tree), path_(1) {
+  // `stop` makes go_to() return early.
+  PathWalker(const System& system, const NodeTree& tree, StopSignal stop)
+      : system_(system), tree_(tree), stop_(stop), path_(1) {
     system_.initial(path_[0].state);
+    pick_.stop = stop;
   }
 
-  // The state of `node`, at `depth`; null when a choice on the way is not there any more.
+  // The state of `node`, at `depth`. Null when a state on the path does not have its choice any more, or when
+  // `stop` was raised.
   const State* go_to(uint32_t node, uint32_t depth) {
     chain_.clear();
     uint32_t level = depth, at = node;
@@ -58,6 +66,7 @@ class PathWalker {
     length_ = level + 1;
     for (; !chain_.empty(); chain_.pop_back(), ++length_) {
       const uint32_t next = chain_.back();
+      if (stop_.raised()) return nullptr;
       if (!follow(path_[length_ - 1].state, tree_.at(next).choice, path_[length_].state)) return nullptr;
       path_[length_].node = next;
     }
@@ -70,43 +79,50 @@ class PathWalker {
     State state;
   };
   bool follow(const State& from, Choice choice, State& to) {
-    if constexpr (FollowableSystem<System>) return system_.follow(from, choice, to);
-    pick_.wanted = choice;
-    pick_.found = false;
-    system_.expand(from, pick_);
-    if (pick_.found) std::swap(to, pick_.chosen);
-    return pick_.found;
+    if constexpr (FollowableSystem<System>) {
+      return detail::follow(system_, from, choice, to, stop_);
+    } else {
+      pick_.wanted = choice;
+      pick_.found = false;
+      system_.expand(from, pick_);
+      if (pick_.found) std::swap(to, pick_.chosen);
+      return pick_.found;
+    }
   }
 
   const System& system_;
   const NodeTree& tree_;
+  const StopSignal stop_;
   std::deque<Step> path_;  // a step keeps its memory when the path gets shorter
-  uint32_t length_ = 1;
+  uint32_t length_ = 1;    // steps of path_ in use
   std::vector<uint32_t> chain_;
   PickSink<System> pick_;
 };
 
-// Takes the successors of a node and gathers those that may be new. It has to see each one, as a finding's
-// trace needs its choice, but of each only the fingerprint.
+// Gathers the successors of a node that may be new. It needs every successor, because a trace to a finding needs
+// the choice, but of each successor only the fingerprint.
 template <class System>
 class HandSink : public FullSink<System> {
  public:
   using State = typename System::State;
   static constexpr bool kPrintsOnly = true;
-  HandSink(const System& system, const Harvest& harvest, Hand& hand)
+  HandSink(const System& system, Harvest& harvest, unsigned worker)
       : system_(system),
+        harvest_(harvest),
         visited_(harvest.visited()),
         dedups_(harvest.dedups()),
         counts_marks_(harvest.agenda().counts_marks()),
-        hand_(hand),
+        worker_(worker),
+        hand_(harvest.hand(worker)),
         recent_(dedups_ ? kRecent : 0) {}
 
   State& next() { return state_; }
   void commit(Choice choice, Outcome outcome) {
     note(choice, outcome);
-    Offspring candidate{{}, parent_, choice, outcome.marks, outcome.work, outcome.new_edges};
+    Offspring candidate{{}, choice, parent_, outcome.marks, outcome.work, outcome.new_edges};
     if (dedups_) {
-      // One worker's nodes come in order. So what it met before came first, and this is not the one to keep.
+      // A worker expands its nodes in order. So an equal fingerprint that it saw earlier comes first in the order
+      // of the tree, and this one is not kept.
       candidate.print = system_.fingerprint(state_);
       uint64_t& recent = recent_[candidate.print.hi & (kRecent - 1)];
       if (recent == candidate.print.lo) return;
@@ -115,6 +131,11 @@ class HandSink : public FullSink<System> {
     }
     hand_.candidates.push_back(candidate);
   }
+
+  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts are
+  // reported. Once it was true, the expansion at hand may be incomplete.
+  bool stopped() const { return told_to_stop_ = told_to_stop_ || harvest_.stopped_in_node(worker_); }
+  bool told_to_stop() const { return told_to_stop_; }
 
   void set_parent(uint32_t node, uint32_t depth) {
     parent_ = node;
@@ -133,9 +154,12 @@ class HandSink : public FullSink<System> {
   }
 
   const System& system_;
+  Harvest& harvest_;
   const VisitedSet& visited_;
   const bool dedups_, counts_marks_;
+  const unsigned worker_;
   Hand& hand_;
+  mutable bool told_to_stop_ = false;
   std::vector<uint64_t> recent_;
   uint32_t parent_ = 0, depth_ = 0;
   State state_;
@@ -155,8 +179,8 @@ class Generations {
 
   // The body of each worker's thread.
   void work(unsigned worker) {
-    detail::PathWalker<System> walker(system_, harvest_.tree());
-    detail::HandSink<System> sink(system_, harvest_, harvest_.hand(worker));
+    detail::PathWalker<System> walker(system_, harvest_.tree(), StopSignal::of(team_));
+    detail::HandSink<System> sink(system_, harvest_, worker);
     const Tally& tally = harvest_.hand(worker).tally;
     while (!harvest_.over()) {
       for (uint32_t i, end; harvest_.claim(i, end);) {
@@ -164,12 +188,16 @@ class Generations {
         for (; i < end; ++i) {
           const uint32_t node = harvest_.agenda().node(i), depth = harvest_.depth_of(node);
           const auto* state = walker.go_to(node, depth);
-          if (state == nullptr) {
+          if (state != nullptr) {
+            sink.set_parent(node, depth);
+            system_.expand(*state, sink);
+            if (!sink.told_to_stop()) continue;
+          } else if (!team_.stopped()) {
             harvest_.report_lost(node);
             break;
           }
-          sink.set_parent(node, depth);
-          system_.expand(*state, sink);
+          harvest_.report_unfinished();
+          break;
         }
         harvest_.put_down(tally.transitions - before);
         team_.report(worker, tally);

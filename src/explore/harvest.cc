@@ -5,30 +5,31 @@
 #include <tuple>
 
 #include "base/mutant.h"
+
 namespace sisyfs {
 
-void FirstMet::note(uint32_t kinds, uint32_t depth, uint32_t parent, Choice choice) {
-  for (uint32_t left = kinds; left != 0; left &= left - 1) {
+void FirstMet::note(FindingBits kinds, uint32_t depth, uint32_t parent, Choice choice) {
+  for (FindingBits left = kinds; left != 0; left &= left - 1) {
     const int kind = std::countr_zero(left);
-    Met& met = met_[static_cast<size_t>(kind)];
+    FirstTransition& met = met_[static_cast<size_t>(kind)];
     const bool known = (known_ >> kind & 1) != 0;
     const bool later = std::tie(met.depth, met.parent) <= std::tie(depth, parent);
     if (known && later && !mutant(Mutant::kLastWayFound)) continue;
     met = {depth, parent, choice};
-    known_ |= uint32_t{1} << kind;
+    known_ |= FindingBits{1} << kind;
   }
 }
 
 void FirstMet::merge(const FirstMet& other) {
-  for (uint32_t left = other.known_; left != 0; left &= left - 1) {
-    const Met& met = other.met_[static_cast<size_t>(std::countr_zero(left))];
+  for (FindingBits left = other.known_; left != 0; left &= left - 1) {
+    const FirstTransition& met = other.met_[static_cast<size_t>(std::countr_zero(left))];
     note(left & -left, met.depth, met.parent, met.choice);
   }
 }
 
-std::vector<FoundTrace> FirstMet::traces(const NodeTree& tree, uint32_t wanted) const {
+std::vector<FoundTrace> FirstMet::traces(const NodeTree& tree, FindingBits wanted) const {
   std::vector<FoundTrace> found;
-  for (uint32_t left = known_ & wanted; left != 0; left &= left - 1) {
+  for (FindingBits left = known_ & wanted; left != 0; left &= left - 1) {
     const auto kind = static_cast<uint32_t>(std::countr_zero(left));
     found.push_back({kind, tree.path_to(met_[kind].parent)});
     found.back().trace.push_back(met_[kind].choice);
@@ -38,22 +39,22 @@ std::vector<FoundTrace> FirstMet::traces(const NodeTree& tree, uint32_t wanted) 
   return found;
 }
 
-void FirstMet::save(Encoder& out) const {
-  out.put(known_);
-  out.put(met_);
+void FirstMet::save(CheckpointSummary& to) const {
+  to.met = known_;
+  to.first_met = met_;
 }
 
-bool FirstMet::restore(Decoder& in, uint32_t nodes) {
-  in.get(known_);
-  in.get(met_);
-  for (uint32_t left = known_; left != 0; left &= left - 1)
+bool FirstMet::restore(const CheckpointSummary& from, uint32_t nodes) {
+  known_ = from.met;
+  met_ = from.first_met;
+  for (FindingBits left = known_; left != 0; left &= left - 1)
     if (met_[static_cast<size_t>(std::countr_zero(left))].parent >= nodes) return false;
-  return in.ok();
+  return true;
 }
 
 namespace {
 
-// A node costs at least its eight bytes, so the bound on memory bounds their number.
+// The bound on memory bounds the number of nodes, whatever else is stored.
 uint64_t most_nodes(const SearchOptions& options) { return options.bounds.memory_bytes / sizeof(Node); }
 
 bool best_first(const SearchOptions& options) { return options.order != SearchOrder::kBreadthFirst; }
@@ -83,9 +84,20 @@ void Harvest::start(const Digest& initial) {
     hands_[0].tally.unexpanded = ended_;
   }
   measure();
-  over_ = ended_ || team_.stopping();
+  over_ = ended_ || team_.stopped();
   team_.report(0, hands_[0].tally);
   save_if_due(true);
+  begin_round();
+}
+
+void Harvest::begin_round() {
+  round_.first = cursor_;
+  round_.started = Clock::now();
+  round_.transitions = 0;
+  for (Hand& hand : hands_) {
+    hand.tally_before = hand.tally;
+    hand.met_before = hand.met;
+  }
 }
 
 void Harvest::fail(Error error) {
@@ -96,16 +108,29 @@ void Harvest::fail(Error error) {
 }
 
 bool Harvest::claim(uint32_t& begin, uint32_t& end) {
-  // The overseer looks at this flag as well, but only some times a second.
+  // oversee() checks this flag too, but only every 20 ms.
   if (options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed))
     team_.stop(Stop::kInterrupted);
-  if (team_.stopping() || round_.load(std::memory_order_relaxed) >= kRound) return false;
-  const uint64_t at = cursor_.fetch_add(kGrain, std::memory_order_relaxed);
+  const uint64_t transitions = round_.transitions.load(std::memory_order_relaxed);
+  if (team_.stopped() || transitions >= kRound) return false;
+  if (transitions != 0 && is_slow(transitions)) return false;
+  const uint32_t grain = round_.one_by_one ? 1 : kGrain;
+  const uint64_t at = cursor_.fetch_add(grain, std::memory_order_relaxed);
   const uint32_t size = agenda_.size();
   if (at >= size) return false;
   begin = static_cast<uint32_t>(at);
-  end = static_cast<uint32_t>(std::min<uint64_t>(at + kGrain, size));
+  end = static_cast<uint32_t>(std::min<uint64_t>(at + grain, size));
   return true;
+}
+
+// A fast round is always finished, so that it ends with exactly as many states as the bound allows. In a slow round
+// a single node may take minutes; there, candidates count as states.
+bool Harvest::stopped_in_node(unsigned worker) {
+  const Hand& hand = hands_[worker];
+  team_.report(worker, hand.tally);
+  const bool enough = hands_[0].tally_before.states + hand.candidates.size() >= options_.bounds.states;
+  if (enough && is_slow(hand.tally.transitions - hand.tally_before.transitions)) team_.stop(Stop::kStates);
+  return team_.stopped();
 }
 
 void Harvest::report_lost(uint32_t node) {
@@ -113,8 +138,8 @@ void Harvest::report_lost(uint32_t node) {
   broken_ = true;
   team_.stop(Stop::kHarness);
   if (!trouble_)
-    trouble_ = system_error("the target is not deterministic: a choice on the way to state " +
-                            std::to_string(node) + " was there once and is not there again");
+    trouble_ = system_error("the target is not deterministic: a choice on the path to state " +
+                            std::to_string(node) + " was possible once and is not possible again");
 }
 
 void Harvest::collect() {
@@ -151,7 +176,7 @@ Seen Harvest::insert(const Digest& print) {
   const auto grow = [this] {
     measure();
     const size_t others = bytes() - visited_.bytes(), bound = options_.bounds.memory_bytes;
-    const size_t kept = others + others / 4;  // nodes grow with the set
+    const size_t kept = others + others / 4;  // a reserve: the number of nodes grows too
     return visited_.grow(bound > kept ? bound - kept : 0, options_.threads);
   };
   if (visited_.crowded(hands_[0].tally.states)) grow();
@@ -160,7 +185,7 @@ Seen Harvest::insert(const Digest& print) {
   return seen;
 }
 
-// False when there is no room; the candidate then stays where it is.
+// False when a bound is reached; the candidate then stays pending.
 bool Harvest::keep(const Offspring& candidate) {
   Tally& tally = hands_[0].tally;
   if (tally.states >= options_.bounds.states) {
@@ -185,7 +210,7 @@ bool Harvest::keep(const Offspring& candidate) {
 }
 
 void Harvest::absorb() {
-  constexpr size_t kAhead = 8;  // candidates whose places are requested before they are looked up
+  constexpr size_t kAhead = 8;  // candidates that are prefetched before they are looked up
   for (; head_ < pending_.size(); ++head_) {
     if (dedup_ && head_ + kAhead < pending_.size()) visited_.prefetch(pending_[head_ + kAhead].print);
     if (!keep(pending_[head_])) return;
@@ -195,7 +220,7 @@ void Harvest::absorb() {
 void Harvest::turn() {
   cursor_ = 0;
   ended_ = !agenda_.turn();
-  uint32_t findings = 0;
+  FindingBits findings = 0;
   for (const Hand& hand : hands_) findings |= hand.tally.findings;
   if (!ended_) team_.heed(findings);
 }
@@ -207,26 +232,50 @@ void Harvest::measure() {
   bytes_.store(sum, std::memory_order_relaxed);
 }
 
+// The search has ended, and some claimed nodes are not expanded, or only in part. What was gathered goes into the
+// result all the same: these states and findings are real. A checkpoint must not contain it.
+void Harvest::save_and_abandon_round() {
+  over_ = true;
+  const auto exchange = [this] {
+    for (Hand& hand : hands_) {
+      std::swap(hand.tally, hand.tally_before);
+      std::swap(hand.met, hand.met_before);
+    }
+  };
+  exchange();
+  cursor_ = round_.first;
+  save_if_due(false);
+  exchange();
+  collect();
+  absorb();
+  measure();
+  team_.report(0, hands_[0].tally);
+}
+
 void Harvest::close_round() {
   if (broken_) {
     over_ = true;
     return;
   }
+  if (round_.unfinished) return save_and_abandon_round();
   cursor_ = std::min<uint64_t>(cursor_, agenda_.size());
-  round_ = 0;
+  const std::chrono::duration<double> spent = Clock::now() - round_.started;
+  round_.one_by_one = spent.count() * kSlowRound > static_cast<double>(round_.transitions) *
+                                                       std::chrono::duration<double>(kSlowTime).count();
   collect();
   absorb();
   if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   measure();
   if (!ended_ && bytes() > options_.bounds.memory_bytes) team_.stop(Stop::kMemory);
-  over_ = ended_ || team_.stopping();
+  over_ = ended_ || team_.stopped();
   team_.report(0, hands_[0].tally);
   save_if_due(false);
+  begin_round();
 }
 
 double Harvest::seconds() const {
-  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - started_;
-  return seconds_before_ + now.count();
+  const std::chrono::duration<double> now = Clock::now() - times_.started;
+  return times_.seconds_before + now.count();
 }
 
 void Harvest::conclude(SearchResult& result) const {

@@ -1,13 +1,15 @@
-// Harvest: what a search by generations knows: the tree, the visited set, the agenda, and what was found.
+// Harvest: the data of a search by generations: the tree, the visited set, the agenda, and the findings.
 //
-// The workers expand the nodes of a generation in rounds. In a round each of them claims ranges of the
-// generation, in order, and gathers in its own hand the successors that are not in the visited set yet.
-// When all have put down their ranges, close_round() takes the hands together in the order of parents,
-// inserts, and of equal fingerprints keeps the first. Where a round ends is up to time and chance; but
-// what comes earlier in the order is always taken first, so the outcome is the same as if one worker had
-// taken the successors one by one.
+// The workers expand the nodes of a generation in rounds. In a round each worker claims ranges of the
+// generation, in order, and gathers in its own Hand the successors that are not in the visited set. When all
+// ranges are finished, close_round() merges the hands in the order of parents and inserts the successors; of
+// equal fingerprints the first is kept. Where a round ends depends on time and chance. But successors that come
+// earlier in the order are always inserted earlier, so the result is the same as if one worker had inserted the
+// successors one by one.
 //
-// Between two rounds the whole search is in this object, and can be saved and restored.
+// Between two rounds the whole search is in this object, and can be saved and restored. A search that is stopped
+// in the middle of a node has an unfinished round: its successors and findings go into the result, but the
+// checkpoint that is written then holds the search as it was at the start of that round.
 #pragma once
 
 #include <mutex>
@@ -20,33 +22,20 @@
 
 namespace sisyfs {
 
-// A successor that may be new.
-struct Offspring {
-  Digest print;
-  uint32_t parent;
-  Choice choice;
-  uint32_t marks;
-  uint16_t work;
-  uint16_t new_edges;
-};
-
-// The first of the shallowest transitions that showed each kind of finding.
+// For each kind of finding, the first of the shallowest transitions that showed it.
 class FirstMet {
  public:
-  void note(uint32_t kinds, uint32_t depth, uint32_t parent, Choice choice);
+  void note(FindingBits kinds, uint32_t depth, uint32_t parent, Choice choice);
   void merge(const FirstMet& other);
   // Traces to the kinds in `wanted`, sorted by length, then kind.
-  std::vector<FoundTrace> traces(const NodeTree& tree, uint32_t wanted) const;
-  void save(Encoder& out) const;
-  bool restore(Decoder& in, uint32_t nodes);
+  std::vector<FoundTrace> traces(const NodeTree& tree, FindingBits wanted) const;
+  void save(CheckpointSummary& to) const;
+  // False when it names a node that a tree of `nodes` nodes does not have.
+  bool restore(const CheckpointSummary& from, uint32_t nodes);
 
  private:
-  struct Met {
-    uint32_t depth, parent;
-    Choice choice;
-  };
-  uint32_t known_ = 0;
-  std::array<Met, SearchResult::kKinds> met_{};
+  FindingBits known_ = 0;
+  std::array<FirstTransition, SearchResult::kKinds> met_{};
 };
 
 // What one worker gathers.
@@ -55,6 +44,8 @@ struct alignas(128) Hand {
   Agenda::MarkCounts marks{};         // of this round
   Tally tally;                        // of all rounds
   FirstMet met;                       // of all rounds
+  Tally tally_before;                 // `tally` and `met` at the start of this round
+  FirstMet met_before;
 };
 
 class Harvest {
@@ -62,14 +53,20 @@ class Harvest {
   Harvest(const SearchOptions& options, Team& team);
   bool ok() const { return tree_.ok() && (!dedup_ || visited_.ok()); }
 
-  // Starts with the initial state, or from options.resume. What cannot be done is in trouble().
+  // Starts with the initial state, or from options.resume. An error ends the search and is in its result.
   void start(const Digest& initial);
 
-  // For workers, in a round.
+  // For workers, in a round. claim() gives the next range of the generation, false when the round ends;
+  // put_down() says how many transitions a finished range had.
   bool claim(uint32_t& begin, uint32_t& end);
-  void put_down(uint64_t transitions) { round_.fetch_add(transitions, std::memory_order_relaxed); }
-  // A node could not be reached again.
+  void put_down(uint64_t transitions) { round_.transitions.fetch_add(transitions, std::memory_order_relaxed); }
+  // The state of a node could not be rebuilt.
   void report_lost(uint32_t node);
+  // The search ended before a claimed range was finished.
+  void report_unfinished() { round_.unfinished.store(true, std::memory_order_relaxed); }
+  // For a worker in the middle of a node with slow successors: reports its counts, and says whether the search has
+  // ended.
+  bool stopped_in_node(unsigned worker);
   Hand& hand(unsigned worker) { return hands_[worker]; }
   const NodeTree& tree() const { return tree_; }
   const Agenda& agenda() const { return agenda_; }
@@ -87,9 +84,31 @@ class Harvest {
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr uint32_t kGrain = 8;                  // nodes claimed at once
   static constexpr uint64_t kRound = uint64_t{1} << 16;  // transitions after which no more are claimed
+  // A round with fewer transitions than kSlowRound in kSlowTime is slow. It ends after kSlowTime, so that states are
+  // counted and the bound on states is checked; and nodes are then claimed one by one.
+  static constexpr uint64_t kSlowRound = 4096;
+  static constexpr std::chrono::milliseconds kSlowTime{200};
 
+  struct Round {
+    uint64_t first = 0;  // cursor_ at its start
+    Clock::time_point started = Clock::now();
+    std::atomic<uint64_t> transitions{0};  // of finished ranges
+    std::atomic<bool> unfinished{false};   // a claimed range was not finished
+    bool one_by_one = true;                // nodes are claimed singly: the round before was slow, or there was none
+  };
+  struct Times {
+    Clock::time_point started = Clock::now(), saved = started;
+    double seconds_before = 0;  // spent before the checkpoint that was resumed
+  };
+
+  bool is_slow(uint64_t transitions) const {
+    return transitions < kSlowRound && Clock::now() - round_.started >= kSlowTime;
+  }
+  void begin_round();
+  void save_and_abandon_round();
   void collect();
   void absorb();
   bool keep(const Offspring& candidate);
@@ -100,7 +119,7 @@ class Harvest {
   Status save() const;
   void save_visited(CheckpointWriter& out) const;
   Status restore(const LoadedCheckpoint& from);
-  // The depth of each node; nothing when they are not nodes of a tree.
+  // The depth of each node; empty when they are not nodes of a tree.
   std::vector<uint32_t> restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths);
   bool restore_visited(std::span<const std::byte> bytes);
   void fail(Error error);
@@ -116,17 +135,15 @@ class Harvest {
   std::vector<Hand> hands_;
   std::vector<Offspring> pending_;  // collected and not yet absorbed, from head_ on
   size_t head_ = 0;
-  std::atomic<uint64_t> cursor_{0};  // in the generation; all before it is expanded
-  std::atomic<uint64_t> round_{0};   // transitions in this round
+  std::atomic<uint64_t> cursor_{0};  // in the generation; between rounds all nodes before it are expanded
+  Round round_;
   std::atomic<size_t> bytes_{0};
-  bool ended_ = false;  // no node waits
+  bool ended_ = false;  // no node is left to expand
   bool over_ = false;
   std::mutex trouble_mutex_;
   std::optional<Error> trouble_;
-  bool broken_ = false;  // a range was not finished: nothing of this round may be saved
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point saved_ = started_;
-  double seconds_before_ = 0;
+  bool broken_ = false;  // a state could not be rebuilt: nothing is saved any more
+  Times times_;
   uint32_t saves_ = 0;
 };
 

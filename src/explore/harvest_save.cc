@@ -1,23 +1,11 @@
-// How a Harvest goes into a checkpoint and comes back (docs/formats/checkpoint.md).
+// Saves a Harvest to a checkpoint, and restores it (docs/formats/checkpoint.md).
 #include "explore/harvest.h"
 
 namespace sisyfs {
 
 namespace {
 
-constexpr size_t kRegions = 4096;  // fingerprints are saved by their first twelve bits
-
-struct Summary {
-  SearchOrder order;
-  Dedup dedup;
-  std::array<uint8_t, 6> zero{};
-  uint64_t cursor = 0;
-  uint64_t states = 0, transitions = 0, unexpanded = 0;
-  uint32_t depth = 0, findings = 0, marks = 0, zero_too = 0;
-  std::array<uint64_t, SearchResult::kKinds> times_found{};
-  std::array<uint32_t, SearchResult::kKinds> least_depth{};
-  double seconds = 0;
-};
+constexpr size_t kRegions = 4096;  // fingerprints are grouped by their first twelve bits
 
 template <class T>
 std::vector<T> copy_of(std::span<const std::byte> bytes) {
@@ -33,16 +21,15 @@ void Harvest::save_if_due(bool first) {
   const Stop why = team_.stop_reason();
   const bool cut = over_ && !ended_ && why != Stop::kFinding;
   // In milliseconds: a very long interval has more nanoseconds than can be counted.
-  const auto since =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - saved_);
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - times_.saved);
   if (!first && !cut && (over_ || since < options_.checkpoint->interval)) return;
   Status saved = save();
-  saved_ = std::chrono::steady_clock::now();
+  times_.saved = Clock::now();
   if (saved) {
     ++saves_;
     return;
   }
-  if (first) return fail(saved.error());  // better to know now than after hours
+  if (first) return fail(saved.error());  // not only after hours of searching
   const std::lock_guard lock(trouble_mutex_);
   trouble_ = saved.error();
 }
@@ -54,7 +41,9 @@ Status Harvest::save() const {
     hand.tally.merge_into(sum);
     met.merge(hand.met);
   }
-  Summary summary{.order = options_.order, .dedup = options_.dedup};
+  CheckpointSummary summary{};
+  summary.order = options_.order;
+  summary.dedup = options_.dedup;
   summary.cursor = cursor_;
   summary.states = sum.states;
   summary.transitions = sum.transitions;
@@ -65,14 +54,13 @@ Status Harvest::save() const {
   summary.times_found = sum.times_found;
   summary.least_depth = sum.least_depth;
   summary.seconds = seconds();
-  Encoder first, agenda;
-  first.put(summary);
-  met.save(first);
+  met.save(summary);
+  Encoder agenda;
   agenda_.save(agenda);
 
   CheckpointWriter out(*options_.checkpoint);
-  out.section(CheckpointSection::kSummary, first.bytes().data(), first.bytes().size());
-  out.section(CheckpointSection::kNodes, &tree_.at(0), tree_.size() * sizeof(Node));
+  out.section(CheckpointSection::kSummary, &summary, sizeof summary);
+  out.section(CheckpointSection::kNodes, tree_.nodes(), tree_.size() * sizeof(Node));
   if (tree_.with_depth())
     out.section(CheckpointSection::kDepths, tree_.depths(), tree_.size() * sizeof(uint16_t));
   if (dedup_) save_visited(out);
@@ -129,14 +117,14 @@ Status Harvest::restore(const LoadedCheckpoint& from) {
       bad_input("the checkpoint does not fit this search, or needs more memory than its bound allows");
   if (options_.checkpoint)
     if (Status same = from.matches(options_.checkpoint->identity); !same) return same;
-  Summary summary;
+  CheckpointSummary summary;
   Decoder in(from.section(CheckpointSection::kSummary));
   in.get(summary);
-  if (!in.ok() || summary.order != options_.order || summary.dedup != options_.dedup) return misfit;
+  if (!in.done() || summary.order != options_.order || summary.dedup != options_.dedup) return misfit;
   const std::vector<uint32_t> depths =
       restore_nodes(from.section(CheckpointSection::kNodes), from.section(CheckpointSection::kDepths));
   if (depths.empty()) return misfit;
-  if (!hands_[0].met.restore(in, tree_.size()) || !in.done()) return misfit;
+  if (!hands_[0].met.restore(summary, tree_.size())) return misfit;
   Decoder agenda(from.section(CheckpointSection::kAgenda));
   if (!agenda_.restore(agenda, depths) || !agenda.done()) return misfit;
   if (dedup_ && !restore_visited(from.section(CheckpointSection::kVisited))) return misfit;
@@ -154,7 +142,7 @@ Status Harvest::restore(const LoadedCheckpoint& from) {
   tally.marks = summary.marks;
   tally.times_found = summary.times_found;
   tally.least_depth = summary.least_depth;
-  seconds_before_ = summary.seconds;
+  times_.seconds_before = summary.seconds;
   return {};
 }
 

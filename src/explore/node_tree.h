@@ -1,8 +1,8 @@
-// NodeTree: the kept states of a search as a tree of choices, without the states.
+// NodeTree: the states of a search, stored as a tree of choices.
 //
-// A node is its parent's number and the choice that led from there: eight bytes. Nodes are numbered in
-// the order in which they are added, the initial state is number 0, and a parent comes before its
-// children. A state is had again by following the choices of its path.
+// A node is the number of its parent and the choice that leads from there: twelve bytes, packed. Nodes are
+// numbered in the order in which they are added, the initial state is number 0, and a parent has a smaller number
+// than its children. A state is rebuilt by following the choices on its path from the root.
 //
 //   NodeTree tree(most, false);
 //   tree.add(0, Choice{3}, 1);         // number 1
@@ -18,14 +18,16 @@
 
 namespace sisyfs {
 
-struct Node {
+// Packed: with the alignment of a 64-bit number a node would take 16 bytes.
+struct [[gnu::packed]] Node {
   uint32_t parent;
   Choice choice;
 };
+static_assert(sizeof(Node) == 12);
 
 class NodeTree {
  public:
-  // A tree of at most `most` nodes that holds the initial state. `with_depth` keeps two bytes more a node.
+  // A tree of at most `most` nodes that holds the initial state. `with_depth` stores the depth too, in two bytes.
   NodeTree(uint64_t most, bool with_depth)
       : most_(static_cast<uint32_t>(std::clamp<uint64_t>(most, 1, kMost))),
         nodes_(most_ * sizeof(Node)),
@@ -36,13 +38,14 @@ class NodeTree {
 
   uint32_t size() const { return size_; }
   bool full() const { return size_ == most_; }
-  const Node& at(uint32_t node) const { return reinterpret_cast<const Node*>(nodes_.data())[node]; }
+  Node at(uint32_t node) const { return nodes()[node]; }
+  const Node* nodes() const { return reinterpret_cast<const Node*>(nodes_.data()); }
   // Only with depth; capped at 65535.
   uint32_t depth(uint32_t node) const { return reinterpret_cast<const uint16_t*>(depths_.data())[node]; }
 
   // The tree must not be full.
   void add(uint32_t parent, Choice choice, uint32_t depth) {
-    SISYFS_ASSERT(!full() && parent < size_, "a node has room and a parent");
+    SISYFS_ASSERT(!full() && parent < size_, "the tree has room and the parent is in it");
     reinterpret_cast<Node*>(nodes_.data())[size_] = {parent, choice};
     if (with_depth_)
       reinterpret_cast<uint16_t*>(depths_.data())[size_] =
@@ -52,7 +55,11 @@ class NodeTree {
 
   Trace path_to(uint32_t node) const {
     Trace trace;
-    for (; node != 0; node = at(node).parent) trace.push_back(at(node).choice);
+    while (node != 0) {
+      const auto [parent, choice] = at(node);
+      trace.emplace_back(choice);
+      node = parent;
+    }
     std::reverse(trace.begin(), trace.end());
     return trace;
   }

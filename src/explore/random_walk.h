@@ -1,10 +1,10 @@
-// Random walks: for spaces that no search exhausts. They find, but they never prove.
+// Random walks: for spaces that no search exhausts. They may find something, but they never prove anything.
 //
-// A walk starts at the initial state, looks at all successors of the state where it is (each is judged and
-// counts as a transition), goes on with one of them, taken with equal chance, and ends after
-// WalkOptions::length transitions or where there is no way on. Walk number i draws from a generator of its
-// own, made of the seed and i: it is the same walk whoever takes it. Without a rule that stops at findings
-// all results are the same for any number of threads; with one, which walks were still taken is not.
+// A walk starts at the initial state. In each step it judges all successors of its state (each counts as a
+// transition) and continues with one of them, chosen with equal probability. It ends after WalkOptions::length
+// steps, or at a state without successors. Walk number i has a random generator of its own, seeded with the seed
+// and i, so it is the same walk on any worker. Without a rule that stops at findings all results are the same for
+// any number of threads. With such a rule, which walks were taken before the stop may differ.
 //
 //   options.order = SearchOrder::kWalk;
 //   options.walk = {.walks = 10000, .length = 50, .seed = 7};
@@ -19,7 +19,7 @@
 
 namespace sisyfs {
 
-// xoshiro256**, seeded by splitmix64: small, good, and the same everywhere.
+// xoshiro256**, seeded by splitmix64: small, good, and the same on every platform.
 class WalkRandom {
  public:
   WalkRandom(uint64_t seed, uint64_t walk) {
@@ -53,27 +53,27 @@ namespace detail {
 // The best walk to each kind of finding: least depth, then least number.
 class WalksMet {
  public:
-  void note(uint32_t kinds, uint64_t walk, const Trace& before, Choice last) {
-    for (uint32_t left = kinds; left != 0; left &= left - 1) {
+  void note(FindingBits kinds, uint64_t walk, const Trace& before, Choice last) {
+    for (FindingBits left = kinds; left != 0; left &= left - 1) {
       const int kind = std::countr_zero(left);
       Met& met = met_[static_cast<size_t>(kind)];
       const std::tuple rank(before.size() + 1, walk);
       if ((known_ >> kind & 1) != 0 && std::tuple(met.trace.size(), met.walk) <= rank) continue;
-      known_ |= uint32_t{1} << kind;
+      known_ |= FindingBits{1} << kind;
       met.walk = walk;
       met.trace = before;
       met.trace.push_back(last);
     }
   }
   void merge(const WalksMet& other) {
-    for (uint32_t left = other.known_; left != 0; left &= left - 1) {
+    for (FindingBits left = other.known_; left != 0; left &= left - 1) {
       const Met& met = other.met_[static_cast<size_t>(std::countr_zero(left))];
       note(left & -left, met.walk, Trace(met.trace.begin(), met.trace.end() - 1), met.trace.back());
     }
   }
-  std::vector<FoundTrace> traces(uint32_t wanted) const {
+  std::vector<FoundTrace> traces(FindingBits wanted) const {
     std::vector<FoundTrace> found;
-    for (uint32_t left = known_ & wanted; left != 0; left &= left - 1) {
+    for (FindingBits left = known_ & wanted; left != 0; left &= left - 1) {
       const auto kind = static_cast<uint32_t>(std::countr_zero(left));
       found.push_back({kind, met_[kind].trace});
     }
@@ -88,7 +88,7 @@ class WalksMet {
     uint64_t walk = 0;
     Trace trace;
   };
-  uint32_t known_ = 0;
+  FindingBits known_ = 0;
   std::array<Met, SearchResult::kKinds> met_;
 };
 
@@ -108,13 +108,13 @@ class RandomWalk {
   }
 
   void work(unsigned worker) {
-    Walker walker(*this);
+    Walker walker(*this, worker);
     State here;
     Tally& tally = walker.tally;
     tally = tallies_[worker];
     const WalkOptions& options = team_.options().walk;
     const uint32_t length = std::min(options.length, team_.options().bounds.depth);
-    while (!team_.stopping()) {
+    while (!team_.stopped()) {
       walker.walk = next_.fetch_add(1, std::memory_order_relaxed);
       if (walker.walk >= options.walks) break;
       walker.random = WalkRandom(options.seed, walker.walk);
@@ -126,14 +126,14 @@ class RandomWalk {
         if (walker.successors == 0) break;
         std::swap(here, walker.taken);
         walker.trace.push_back(walker.choice);
-        walker.pause_if_wanted(worker);
+        walker.pause_if_wanted();
       }
       team_.heed(team_.progress().findings);
     }
     tallies_[worker] = tally;
     met_[worker] = std::move(walker.met);
     team_.report(worker, tally);
-    team_.rest();  // nobody waits for a worker that is done
+    team_.rest();  // the growth of the visited set does not wait for a worker that is done
   }
 
   void conclude(SearchResult& result) const {
@@ -145,9 +145,9 @@ class RandomWalk {
 
  private:
   // Judges all successors of a state, and takes one of them: the k-th replaces the one taken so far with
-  // a chance of one in k.
+  // probability 1/k.
   struct Walker : detail::FullSink<System> {
-    explicit Walker(RandomWalk& owner) : all(owner) {}
+    Walker(RandomWalk& owner, unsigned number) : all(owner), worker(number) {}
     State& next() { return built; }
     void commit(Choice c, Outcome outcome) {
       const auto depth = static_cast<uint32_t>(trace.size() + 1);
@@ -163,7 +163,7 @@ class RandomWalk {
     Digest system_print() const { return all.system_.fingerprint(built); }
     void count(const Digest& print) {
       Seen seen = all.seen_.insert(print, 0);
-      while (seen == Seen::kNoRoom && !all.team_.stopping()) {
+      while (seen == Seen::kNoRoom && !all.team_.stopped()) {
         if (all.seen_.at_limit()) all.team_.stop(Stop::kMemory);
         all.team_.request_pause();
         all.team_.pause();
@@ -171,15 +171,21 @@ class RandomWalk {
       }
       tally.states += seen == Seen::kNew;
     }
-    // A walk that found what was looked for ends as a whole one; other reasons to stop cut it.
-    bool cut() const { return all.team_.stopping() && all.team_.stop_reason() != Stop::kFinding; }
-    void pause_if_wanted(unsigned worker) {
+    // Whether to break off this walk. A finding that ends the search does not: walks under way are finished.
+    bool cut() const { return all.team_.stopped() && all.team_.stop_reason() != Stop::kFinding; }
+    // Only systems with slow successors ask, so this is also where their counts are reported.
+    bool stopped() const {
+      all.team_.report(worker, tally);
+      return cut();
+    }
+    void pause_if_wanted() {
       all.team_.report(worker, tally);
       if (all.seen_.crowded(all.team_.states())) all.team_.request_pause();
       if (all.team_.pause_wanted()) all.team_.pause();
     }
 
     RandomWalk& all;
+    const unsigned worker;
     Tally tally;
     detail::WalksMet met;
     WalkRandom random{0, 0};

@@ -66,7 +66,7 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
       try {
         show(progress);
       } catch (...) {
-        team.stop(Stop::kInterrupted);  // the workers are waited for, whoever leaves here and why
+        team.stop(Stop::kInterrupted);  // the caller joins the workers, which must end for that
         throw;
       }
       next_show = now + kShowEach;

@@ -1,12 +1,12 @@
-// run_search: one search from start to verdict; and find_traces: how the findings came about.
+// run_search: one search from start to verdict. find_traces: a second search, for the traces of the findings.
 //
 //   SearchResult result = run_search(system, options, show);
 //   for (const FoundTrace& found : find_traces(system, options, result.findings).traces) ...
 //
-// The search itself remembers no paths, which keeps it at about ten bytes a state. When something was
-// found, find_traces() searches once more, breadth-first and only as far as the deepest of the shallowest
-// findings, with a parent and a choice kept for each state. So every trace is a shortest one, and the same
-// one whatever the order and the number of threads of the search before.
+// The first search of a system with small states stores no paths, which keeps it at about ten bytes a state. When
+// it has found something, find_traces() searches again, breadth-first and only as deep as needed, and stores the
+// parent and the choice of each state. So every trace is a shortest one, and the same one whatever the order and
+// the number of threads of the first search.
 #pragma once
 
 #include "explore/breadth_first.h"
@@ -19,19 +19,20 @@ namespace sisyfs {
 
 namespace detail {
 
-// Why these options cannot be searched, if so: a combination that no strategy offers.
+// An error if no search strategy supports this combination of options.
 std::optional<Error> refusal(const SearchOptions& options, bool by_generations);
 
-// The result of a search that could not begin: the system refuses the address space of its bound on memory,
-// or so many threads.
+// The result of a search that could not begin: the operating system refuses the address space of the bound on
+// memory, or the threads.
 SearchResult no_memory();
 SearchResult no_threads();
 
-// Waits for the workers, showing progress and watching the clock and the interrupt flag.
+// Waits for the workers. Meanwhile shows progress, and stops the search at the bounds on time and memory and when
+// the interrupt flag is set. Looks every 20 ms.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show);
 
-// The verdict that the numbers allow.
+// Sets the verdict from the other fields of the result.
 void pronounce(const SearchOptions& options, SearchResult& result);
 
 template <template <class, class> class Strategy, class System, class DedupPolicy>
@@ -39,7 +40,7 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   SearchResult result;
   DedupPolicy seen(options);
   if (!seen.ok()) return no_memory();
-  // The frontier may need as much again as it has now; the rest is the visited set's.
+  // The visited set may use what the frontier leaves, with a reserve for the frontier of its present size.
   Team team(options, [&] {
     const size_t frontier = 2 * team.frontier_bytes(), bound = options.bounds.memory_bytes;
     seen.grow(bound > frontier ? bound - frontier : 0, options.threads);
@@ -67,7 +68,7 @@ SearchResult run_with(const System& system, const SearchOptions& options, const 
   return result;
 }
 
-// The search that keeps no states (generations.h).
+// The search that stores paths instead of states (generations.h).
 template <class System>
 SearchResult run_generations(const System& system, const SearchOptions& options, const ProgressFn& show) {
   SearchResult result;
@@ -97,9 +98,9 @@ constexpr bool by_generations(const SearchOptions& options) {
          options.dedup != Dedup::kBitstate;
 }
 
-// The search by generations keeps the way to each node anyway, and no states.
+// The search by generations stores the path to each node anyway.
 template <FollowableSystem System>
-FoundTraces traces_by_generations(const System& system, SearchOptions options, uint32_t wanted,
+FoundTraces traces_by_generations(const System& system, SearchOptions options, FindingBits wanted,
                                   const ProgressFn& show) {
   options.order = SearchOrder::kBreadthFirst;
   options.dedup = Dedup::kExact;
@@ -120,8 +121,8 @@ FoundTraces traces_by_generations(const System& system, SearchOptions options, u
           std::move(result.trouble)};
 }
 
-// What a search for traces may use: what the search before it could, or a little more if that was very
-// little, or what the system grants.
+// The bound on memory of a search for traces: that of the first search, but at least 64 MiB, and at most what
+// the operating system grants.
 size_t memory_for_traces(size_t bound);
 
 }  // namespace detail
@@ -129,7 +130,7 @@ size_t memory_for_traces(size_t bound);
 // Shortest traces to the kinds in `wanted`, each the first in breadth-first order. Of the bounds only that on
 // memory counts (64 MiB are always allowed), and options.interrupt.
 template <TransitionSystem System>
-FoundTraces find_traces(const System& system, SearchOptions options, uint32_t wanted,
+FoundTraces find_traces(const System& system, SearchOptions options, FindingBits wanted,
                         const ProgressFn& show = {}) {
   if (wanted == 0) return {};
   options.bounds = {.memory_bytes = detail::memory_for_traces(options.bounds.memory_bytes)};
@@ -139,9 +140,9 @@ FoundTraces find_traces(const System& system, SearchOptions options, uint32_t wa
     return detail::traces_by_paths(system, options, wanted, show);
 }
 
-// Searches `system`. Breadth-first a system that can follow choices is searched by generations, others
-// with their states in the frontier; the best-first orders are always searched by generations. `show` may be
-// empty; it is called a few times a second, from the calling thread.
+// Searches `system`. A breadth-first search of a system that can follow choices goes by generations, and so do all
+// best-first orders; the other searches store the states of their frontier. `show` may be empty; it is called
+// every kShowEach, from the calling thread.
 template <TransitionSystem System>
 SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
   using detail::run_with;

@@ -1,4 +1,4 @@
-// What a search is told and what it answers: options, bounds, progress, result. No templates here.
+// Options, bounds, progress and result of a search. No templates here.
 //
 //   SearchOptions options;
 //   options.bounds.depth = 12;
@@ -40,12 +40,12 @@ inline bool is_best_first(SearchOrder order) {
          order == SearchOrder::kCoverage;
 }
 
-// How a state is known again. kShape is for systems that know it (judge/disk_system.h): states with
-// isomorphic trees and the same last ops are taken for one.
+// How the search recognises a state that it has visited. kShape is only for systems that support it
+// (judge/disk_system.h): states with isomorphic trees and the same last ops count as one state.
 enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
 
 // Why a search ended before its space or its depth bound was exhausted.
-// kHarness: not by a bound but by trouble of ours or of the harness; SearchResult::trouble says which.
+// kHarness: because of an error outside of the target; SearchResult::trouble describes it.
 enum class Stop : uint8_t { kNo, kFinding, kInterrupted, kTime, kStates, kMemory, kHarness };
 
 // When findings end a search. A breadth-first search finishes its layer first, so that what it found does
@@ -70,8 +70,8 @@ class LoadedCheckpoint;
 struct CheckpointOptions {
   std::string path;
   std::chrono::milliseconds interval = std::chrono::minutes(1);  // at least, between two saves
-  Digest identity;    // of all that decides the search: target, settings, bounds, kind of fingerprint
-  std::string setup;  // for whoever resumes; the search does not read it
+  Digest identity;    // of everything that determines the search: target, settings, bounds, kind of fingerprint
+  std::string setup;  // for the program that resumes; the search does not read it
 };
 
 struct WalkOptions {
@@ -83,17 +83,17 @@ struct WalkOptions {
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
-  uint32_t shape_ops = 3;  // of dedup by shape: how many of the last ops count
+  uint32_t shape_ops = 3;  // dedup by shape: number of last ops that are compared
   SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
-  uint32_t watched = ~uint32_t{0};  // findings that count, as Outcome::findings
-  bool digest_visited = true;       // fill SearchResult::visited, for a pass over the table at the end
+  FindingBits watched = ~FindingBits{0};  // kinds that count; others are ignored
+  bool digest_visited = true;             // fill SearchResult::visited; costs a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;
   WalkOptions walk;                             // for SearchOrder::kWalk
-  std::optional<CheckpointOptions> checkpoint;  // to be saved, see explore/generations.h
-  const LoadedCheckpoint* resume = nullptr;     // to go on from; must outlive the search
+  std::optional<CheckpointOptions> checkpoint;  // where to save; only for searches by generations
+  const LoadedCheckpoint* resume = nullptr;     // where to continue from; must outlive the search
 };
 
 struct FoundTrace {
@@ -101,11 +101,11 @@ struct FoundTrace {
   Trace trace;
 };
 
-// What a search for traces came to.
+// The result of a search for traces.
 struct FoundTraces {
   std::vector<FoundTrace> traces;  // sorted by length, then kind
-  // Why a kind that was looked for is missing: kMemory, kInterrupted, kHarness with what went wrong; or kNo,
-  // and it is nowhere.
+  // Why a wanted kind has no trace: kMemory, kInterrupted, or kHarness with `trouble`. With kNo the whole space
+  // was searched and the kind did not occur.
   Stop stopped = Stop::kNo;
   std::optional<Error> trouble;
 };
@@ -115,21 +115,21 @@ struct Progress {
   uint64_t transitions = 0;
   uint32_t depth = 0;
   size_t memory_bytes = 0;
-  uint32_t findings = 0;
-  bool tracing = false;  // of the search for the traces of what was found
+  FindingBits findings = 0;  // kinds found so far; with `tracing`, kinds whose trace is still missing
+  bool tracing = false;      // this is the second search, for the traces of the findings
   std::chrono::duration<double> elapsed{};
 };
 using ProgressFn = std::function<void(const Progress&)>;
-inline constexpr std::chrono::milliseconds kShowEach{250};
+inline constexpr std::chrono::milliseconds kShowEach{250};  // between two calls of a ProgressFn
 
 // Edges of the code of a target that is instrumented.
 struct EdgeCount {
   uint64_t reached = 0;
-  uint64_t known = 0;  // how many there are; 0: nobody can say
+  uint64_t known = 0;  // how many there are; 0: unknown
 };
 
 struct SearchResult {
-  static constexpr int kKinds = 32;
+  static constexpr int kKinds = 64;  // bits of FindingBits
   Verdict verdict = Verdict::kUnknown;
   Stop stopped = Stop::kNo;
   uint64_t states = 0;        // distinct states visited, the initial one included
@@ -137,25 +137,25 @@ struct SearchResult {
   uint64_t unexpanded = 0;    // states at the depth bound, whose successors were not looked at
   uint32_t depth = 0;         // of the deepest state visited
   bool exhausted = false;     // every reachable state was expanded: a greater depth adds nothing
-  uint32_t findings = 0;      // kinds found, as Outcome::findings, watched ones only
-  uint32_t met = 0;           // kinds found, whether watched or not
+  FindingBits findings = 0;   // kinds found that are watched
+  FindingBits met = 0;        // kinds found, watched or not
   uint32_t marks = 0;         // "sometimes" properties reached
   uint64_t left_out = 0;      // crash states that a bound of the target left out, as far as they are counted
-  uint64_t sampled = 0;       // crash states that were drawn from among those, and judged
-  uint64_t crash_states = 0;  // that were judged; the greatest number means that many or more
-  uint64_t recoveries = 0;    // carried out for them: the others were known to come back alike
-  uint64_t crash_images = 0;  // where crash states are built one by one: those that were not met before
-  std::optional<EdgeCount> edges;              // reached by what was really run, from the first format on
+  uint64_t sampled = 0;       // crash states that were sampled from those, and judged
+  uint64_t crash_states = 0;  // crash states that were judged; the greatest number means that many or more
+  uint64_t recoveries = 0;    // recoveries executed for them; the results of the others were cached
+  uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
+  std::optional<EdgeCount> edges;              // reached since the first format
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)
-  double merge_probability = 0;                // that any two states were taken for one
+  double merge_probability = 0;                // that two different states were treated as one
   size_t memory_bytes = 0;                     // visited set and frontier at their largest
   double seconds = 0;                          // a resumed search counts from its first start
-  // The first shortest way to each kind found, sorted by length, then kind; from searches that keep paths.
+  // The first shortest trace to each kind found, sorted by length, then kind. Only from searches that keep paths.
   std::vector<FoundTrace> traces;
-  // What went wrong outside of the search itself: a checkpoint that could not be written (the search went
-  // on), or, with Stop::kHarness, what made it end.
+  // An error outside of the target: a checkpoint that could not be written (the search went on), or, with
+  // Stop::kHarness, the error that ended the search.
   std::optional<Error> trouble;
   uint32_t checkpoints_written = 0;
 };

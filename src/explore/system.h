@@ -1,8 +1,8 @@
-// TransitionSystem: what the explorer asks of anything it searches.
+// TransitionSystem: the interface of everything that the explorer searches.
 //
-// A system has states that can be copied and fingerprinted, one initial state, and for each state its
-// successors. Small models satisfy this directly; a target with a disk does through the adapter. A
-// system is immutable during a search and is used by all workers at once, each with its own Sink.
+// A system has one initial state and, for each state, its successors. States can be copied and fingerprinted.
+// Small models implement this interface themselves; a target with a disk does so through judge/disk_system.h.
+// A system does not change during a search. All workers use it at once, each with a Sink of its own.
 //
 //   struct Counter {
 //     using State = uint32_t;
@@ -14,16 +14,22 @@
 //     }
 //   };
 //
-// A system may name a type Scratch: memory of a worker, reached as sink.scratch(), for what would be
-// computed again and again. It must not change what expand() answers.
+// expand() builds each successor in the memory that sink.next() returns (its old content is undefined), and then
+// commits it with the choice that leads to it and with the outcome of the transition. A choice is a number whose
+// meaning only the system knows. The same state always has the same choices, committed in the same order.
 //
-// expand() builds each successor in the place that sink.next() gives (its old content is rubbish) and
-// then commits it with the choice that led there and what was seen on the way. Choices are numbers with
-// a meaning to the system; they are stable, so that a trace of choices can be replayed. The order of
-// commits is the order of exploration, the same each time. A successor that this system knows to have been
-// committed to the same sink before may be given as sink.commit_again(outcome), without being built, if
-// sink.remembers(): a sink that has to see every successor in full does not. For a sink that keeps no states
-// (keeps_states<Sink> is false) it is enough to build as much of a successor as fingerprint() looks at.
+// Three optional parts of the interface:
+//
+// - Scratch. A system may define a type Scratch: memory of one worker, reached as sink.scratch(), for caches.
+//   It must not change the successors.
+// - commit_again(outcome). If sink.remembers(), a successor that this system has committed to the same sink
+//   before may be reported this way, without being built.
+// - Slow successors. A system whose successors take milliseconds calls sink_stopped(sink) between two of them.
+//   When it is true, the search has ended and expand() returns at once; the search then treats the state as not
+//   expanded.
+//
+// A sink for which keeps_states<Sink> is false reads only the fingerprint of a successor. For such a sink it is
+// enough to build what fingerprint() reads.
 #pragma once
 
 #include <concepts>
@@ -34,19 +40,51 @@
 
 namespace sisyfs {
 
-enum class Choice : uint32_t {};
+enum class Choice : uint64_t {};
 
-// What a transition showed. `findings` has a bit for each broken promise (numbered by the finding
-// catalogue), `marks` a bit for each "sometimes" property that was reached (numbered by the system).
+// A bit for each kind of finding that this check may find; the check numbers them (Check::kinds()).
+using FindingBits = uint64_t;
+
+// What was observed on a transition.
 struct Outcome {
-  uint32_t findings = 0;
-  uint32_t marks = 0;
-  uint16_t work = 0;       // how much recovery had to do, for the order that prefers it
-  uint16_t new_edges = 0;  // edges of the code that nothing had reached before, for the order that prefers it
+  FindingBits findings = 0;  // kinds of findings
+  uint32_t marks = 0;        // "sometimes" properties that were reached, numbered by the system
+  uint16_t work = 0;         // blocks that recovery wrote; SearchOrder::kMostRecovery sorts by it
+  uint16_t new_edges = 0;    // edges of the code reached for the first time; SearchOrder::kCoverage sorts by it
 };
+static_assert(sizeof(Outcome) == 16);
 
-// The choices from the initial state to a point of interest.
+// The choices on a path from the initial state.
 using Trace = std::vector<Choice>;
+
+// Whether the search has ended, so that expand() should return. False for a sink that never stops.
+template <class Sink>
+bool sink_stopped(const Sink& sink) {
+  if constexpr (requires { sink.stopped(); })
+    return sink.stopped();
+  else
+    return false;
+}
+
+// The same question in a form that code without templates can ask. Borrows the sink.
+class StopSignal {
+ public:
+  StopSignal() = default;  // never raised
+  template <class Sink>
+  static StopSignal of(const Sink& sink) {
+    StopSignal signal;
+    if constexpr (requires { sink.stopped(); }) {
+      signal.source_ = &sink;
+      signal.ask_ = [](const void* source) { return static_cast<const Sink*>(source)->stopped(); };
+    }
+    return signal;
+  }
+  bool raised() const { return ask_ != nullptr && ask_(source_); }
+
+ private:
+  const void* source_ = nullptr;
+  bool (*ask_)(const void*) = nullptr;
+};
 
 namespace detail {
 
@@ -61,7 +99,7 @@ struct ScratchOf<T> {
   using Type = typename T::Scratch;
 };
 
-// What is common to sinks that have to see every successor.
+// Base of the sinks for which every successor has to be built.
 template <class System>
 class FullSink {
  public:
@@ -81,7 +119,7 @@ struct ProbeSink : FullSink<System> {
 
 }  // namespace detail
 
-// Whether a sink does more with a successor than to take its fingerprint; one that does not says kPrintsOnly.
+// Whether a sink reads more of a successor than its fingerprint. A sink that does not defines kPrintsOnly = true.
 template <class Sink>
 inline constexpr bool keeps_states = !requires {
   requires Sink::kPrintsOnly;
@@ -97,13 +135,28 @@ concept TransitionSystem = requires(const T system, typename T::State& state, co
   system.expand(from, sink);
 };
 
-// A system that can do one choice without looking at the others and without judging. `follow` builds in
-// `to` the state that expand() would commit with this choice; false when there is no such choice, which a
-// search takes as proof that the system is not deterministic. With it a search need not keep states.
+// A system that can execute one choice without executing the others and without judging. `follow` builds in
+// `to` the state that expand() commits with this choice. It returns false when the state has no such choice; a
+// search then reports that the system is not deterministic. Searches of such a system need not store states: a
+// state is rebuilt from the choices on its path. A system whose choices take milliseconds may take a StopSignal
+// as a fourth argument, poll it, and return false when it is raised.
 template <class T>
 concept FollowableSystem = TransitionSystem<T> &&
     requires(const T system, const typename T::State& from, Choice choice, typename T::State& to) {
   { system.follow(from, choice, to) } -> std::same_as<bool>;
 };
+
+namespace detail {
+
+template <FollowableSystem System>
+bool follow(const System& system, const typename System::State& from, Choice choice,
+            typename System::State& to, StopSignal stop) {
+  if constexpr (requires { system.follow(from, choice, to, stop); })
+    return system.follow(from, choice, to, stop);
+  else
+    return system.follow(from, choice, to);
+}
+
+}  // namespace detail
 
 }  // namespace sisyfs

@@ -6,12 +6,12 @@
 
 namespace sisyfs {
 
-void Tally::note_findings(uint32_t seen, uint32_t depth_reached) {
-  for (uint32_t left = seen; left != 0; left &= left - 1) {
+void Tally::note_findings(FindingBits seen, uint32_t depth_reached) {
+  for (FindingBits left = seen; left != 0; left &= left - 1) {
     const int kind = std::countr_zero(left);
     if ((findings >> kind & 1) == 0 || depth_reached < least_depth[kind]) least_depth[kind] = depth_reached;
     ++times_found[kind];
-    findings |= uint32_t{1} << kind;
+    findings |= FindingBits{1} << kind;
   }
 }
 
@@ -27,7 +27,7 @@ void Tally::merge_into(SearchResult& result) const {
     result.least_depth[kind] =
         first ? least_depth[kind] : std::min(result.least_depth[kind], least_depth[kind]);
     result.times_found[kind] += times_found[kind];
-    result.findings |= uint32_t{1} << kind;
+    result.findings |= FindingBits{1} << kind;
   }
 }
 
@@ -42,8 +42,8 @@ void Team::stop(Stop why) {
   stop_.compare_exchange_strong(none, why, std::memory_order_relaxed);
 }
 
-void Team::heed(uint32_t findings) {
-  const uint32_t hit = findings & options_.watched;
+void Team::heed(FindingBits findings) {
+  const FindingBits hit = findings & options_.watched;
   if (options_.stop == StopRule::kNever || hit == 0) return;
   if (options_.stop == StopRule::kFirst || hit == options_.watched) stop(Stop::kFinding);
 }

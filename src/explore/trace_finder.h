@@ -1,12 +1,15 @@
-// traces_by_paths: for each kind of finding, the first shortest way to it; for systems with small states.
+// traces_by_paths: the first shortest trace to each kind of finding, for systems that store their states.
 //
-// A breadth-first search on one thread that keeps, for each state in the order of discovery, the number
-// of its parent and the choice that led to it. It ends when every wanted kind has been met. (Systems that can
-// follow a choice are searched by generations, which keep these in any case: find_traces in run.h.)
+// A breadth-first search on one thread. For each state, in the order of discovery, it stores the number of the
+// parent and the choice that leads to the state. It ends when every wanted kind has been found. (A system that can
+// follow a choice is searched by generations instead, which store parents and choices anyway: find_traces in
+// run.h.)
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "explore/search.h"
@@ -35,27 +38,28 @@ class Paths {
   std::deque<Step> steps_;
 };
 
-// A sink that looks at one state's successors.
+// The sink of this search.
 template <class System>
 class PathSink : public FullSink<System> {
  public:
   using State = typename System::State;
   PathSink(const System& system, VisitedSet& seen, size_t memory_bytes, Paths& paths,
-           std::deque<State>& queue, uint32_t wanted)
+           std::deque<State>& queue, FindingBits wanted, const std::function<bool()>& pulse)
       : system_(system),
         seen_(seen),
         memory_bytes_(memory_bytes),
         paths_(paths),
         queue_(queue),
-        wanted_(wanted) {}
+        wanted_(wanted),
+        pulse_(pulse) {}
 
   State& next() { return state_; }
   void commit(Choice choice, Outcome outcome) {
     ++transitions_;
-    for (uint32_t hit = outcome.findings & wanted_; hit != 0; hit &= hit - 1) {
-      const auto kind = static_cast<uint32_t>(__builtin_ctz(hit));
+    for (FindingBits hit = outcome.findings & wanted_; hit != 0; hit &= hit - 1) {
+      const auto kind = static_cast<uint32_t>(std::countr_zero(hit));
       found_.push_back({kind, paths_.to(parent_, choice)});
-      wanted_ &= ~(uint32_t{1} << kind);
+      wanted_ &= ~(FindingBits{1} << kind);
     }
     Seen seen = seen_.insert(system_.fingerprint(state_));
     while (seen == Seen::kNoRoom && grow()) seen = seen_.insert(system_.fingerprint(state_));
@@ -65,6 +69,8 @@ class PathSink : public FullSink<System> {
     queue_.push_back(state_);
     if (seen_.crowded(paths_.size())) grow();
   }
+  // Whether the search was interrupted. Only systems with slow successors ask.
+  bool stopped() const { return pulse_(); }
   void set_parent(uint64_t parent) { parent_ = parent; }
   Progress progress() const {
     Progress p;
@@ -86,9 +92,9 @@ class PathSink : public FullSink<System> {
   }
 
  private:
-  // What the paths and the states that wait occupy.
+  // Memory of the paths and of the states in the queue.
   size_t others() const { return paths_.bytes() + queue_.size() * sizeof(State); }
-  // These may need as much again as they have now; the rest is the visited set's.
+  // The visited set may use what the others leave, with a reserve for them of their present size.
   bool grow() { return seen_.grow(memory_bytes_ - std::min(memory_bytes_, 2 * others())); }
 
   const System& system_;
@@ -96,7 +102,8 @@ class PathSink : public FullSink<System> {
   size_t memory_bytes_;
   Paths& paths_;
   std::deque<State>& queue_;
-  uint32_t wanted_;
+  FindingBits wanted_;
+  const std::function<bool()>& pulse_;
   bool full_ = false;
   uint64_t transitions_ = 0;
   uint64_t parent_ = 0;
@@ -107,7 +114,7 @@ class PathSink : public FullSink<System> {
 // Shortest traces to the kinds in `wanted`, each the first in breadth-first order. Of the bounds only that on
 // memory counts, and options.interrupt.
 template <TransitionSystem System>
-FoundTraces traces_by_paths(const System& system, const SearchOptions& options, uint32_t wanted,
+FoundTraces traces_by_paths(const System& system, const SearchOptions& options, FindingBits wanted,
                             const ProgressFn& show) {
   VisitedSet seen(options.bounds.memory_bytes, false, true);
   if (!seen.ok()) return {{}, Stop::kMemory, {}};
@@ -116,12 +123,29 @@ FoundTraces traces_by_paths(const System& system, const SearchOptions& options, 
   system.initial(queue.front());
   seen.insert(system.fingerprint(queue.front()));
   paths.add(0, Choice{0});
-  PathSink<System> sink(system, seen, options.bounds.memory_bytes, paths, queue, wanted);
+  const auto interrupted = [&options] {
+    return options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed);
+  };
   const auto start = std::chrono::steady_clock::now();
   auto next_show = start + kShowEach;
+  const auto show_if_due = [&](const PathSink<System>& sink) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!show || now < next_show) return;
+    Progress progress = sink.progress();
+    progress.elapsed = now - start;
+    show(progress);
+    next_show = now + kShowEach;
+  };
+  const PathSink<System>* shown = nullptr;
+  const std::function<bool()> pulse = [&] {
+    show_if_due(*shown);
+    return interrupted();
+  };
+  PathSink<System> sink(system, seen, options.bounds.memory_bytes, paths, queue, wanted, pulse);
+  shown = &sink;
   Stop stopped = Stop::kNo;
   for (uint64_t number = 0; !queue.empty() && !sink.complete(); ++number) {
-    if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed))
+    if (interrupted())
       stopped = Stop::kInterrupted;
     else if (sink.full())
       stopped = Stop::kMemory;
@@ -130,14 +154,10 @@ FoundTraces traces_by_paths(const System& system, const SearchOptions& options, 
     queue.pop_front();
     sink.set_parent(number);
     system.expand(state, sink);
-    if (!show || number % 16 != 0) continue;
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_show) continue;
-    Progress progress = sink.progress();
-    progress.elapsed = now - start;
-    show(progress);
-    next_show = now + kShowEach;
+    if (number % 16 == 0) show_if_due(sink);
   }
+  // An interrupt in the last expansion may have hidden successors.
+  if (stopped == Stop::kNo && !sink.complete() && interrupted()) stopped = Stop::kInterrupted;
   return {sink.take(), stopped, {}};
 }
 

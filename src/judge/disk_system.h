@@ -43,10 +43,10 @@ class DiskSystem {
   void expand(const State& from, Sink& sink, Parts parts) const {
     if (from.over) return;
     const WorkerPool::Lease worker(*workers_);
-    worker->begin(from);
+    worker->begin(from, StopSignal::of(sink));
     const uint64_t runs = worker->machine().recoverer().runs(), images = worker->machine().recoverer().images();
     const auto ops = static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), DiskMove::kOps));
-    for (uint32_t op = 0; op < ops; ++op) {
+    for (uint32_t op = 0; op < ops && !worker->stopped(); ++op) {
       worker->run(op);
       do {
         worker->put_end(sink.next(), parts);
@@ -55,14 +55,14 @@ class DiskSystem {
           worker->put_crash(sink.next(), parts);
           sink.commit(worker->crash_move().choice(), worker->crash_outcome());
         }
-      } while (worker->run_again());
+      } while (!worker->stopped() && worker->run_again());
     }
     workers_->add(worker->machine().cuts().counts(), worker->machine().recoverer().runs() - runs, worker->machine().recoverer().images() - images);
   }
 
-  // Does one choice again; see explore/system.h. False if `from` has no such choice.
-  bool follow(const State& from, Choice choice, State& to) const {
-    return WorkerPool::Lease(*workers_)->follow(from, DiskMove::of(choice), to);
+  // Executes one choice; see explore/system.h. False if `from` has no such choice, or `stop` was raised.
+  bool follow(const State& from, Choice choice, State& to, StopSignal stop = {}) const {
+    return WorkerPool::Lease(*workers_)->follow(from, DiskMove::of(choice), to, stop);
   }
 
   WorkerPool& workers() const { return *workers_; }
@@ -89,7 +89,9 @@ class ShapedDiskSystem {
   void expand(const State& from, Sink& sink) const {
     system_.expand(from, sink, keeps_states<Sink> ? Parts::kAll : Parts::kShape);
   }
-  bool follow(const State& from, Choice choice, State& to) const { return system_.follow(from, choice, to); }
+  bool follow(const State& from, Choice choice, State& to, StopSignal stop = {}) const {
+    return system_.follow(from, choice, to, stop);
+  }
 
  private:
   const DiskSystem& system_;

@@ -100,7 +100,8 @@ int Worker::put_initial(DiskSystemState& to) {
   return 0;
 }
 
-void Worker::begin(const DiskSystemState& from) {
+void Worker::begin(const DiskSystemState& from, StopSignal stop) {
+  stop_ = stop;
   from_ = &from;
   if (from.damaged)
     ops_.assign(1, {Op::of(OpKind::kFsck)});
@@ -232,15 +233,15 @@ bool Worker::next_point() {
 }
 
 bool Worker::next_crash() {
-  while (crash_.at_point || next_point()) {
+  while (!stopped() && (crash_.at_point || next_point())) {
     if (!next_state()) {
       crash_.at_point = false;
       continue;
     }
     judge_crash();
     // Many power cuts leave the same disk. It is reported once, unless more is seen.
-    const uint64_t seen = crash_.outcome.findings * 0x9e3779b97f4a7c15u + crash_.outcome.marks;
-    if (!seen_crashes_.insert(digest_at(seen, crash_digest()))) continue;
+    const Digest seen{crash_.outcome.findings, crash_.outcome.marks};
+    if (!seen_crashes_.insert(digest_at(1, seen) + digest_at(2, crash_digest()))) continue;
     crash_.outcome.new_edges = machine_.take_new_edges();
     return true;
   }
@@ -284,8 +285,8 @@ void Worker::judge_crash() {
     crash_.outcome.marks |= kLeftOut;
 }
 
-bool Worker::go(const DiskSystemState& from, const DiskMove& move) {
-  begin(from);
+bool Worker::go(const DiskSystemState& from, const DiskMove& move, StopSignal stop) {
+  begin(from, stop);
   crash_.is_cut = false;
   if (from.over || move.op >= ops_.size()) return false;
   run(move.op);
@@ -294,17 +295,18 @@ bool Worker::go(const DiskSystemState& from, const DiskMove& move) {
     while (next_point()) {
       if (crash_.move.position != move.position) continue;
       do {
-        if (!next_state()) return false;
+        if (stopped() || !next_state()) return false;
       } while (crash_.move.state != move.state);
       judge_crash();
       return crash_.is_cut = true;
     }
-  } while (run_again());
+  } while (!stopped() && run_again());
   return false;
 }
 
-bool Worker::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to) {
-  if (!go(from, move)) return false;
+bool Worker::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to,
+                    StopSignal stop) {
+  if (!go(from, move, stop)) return false;
   crash_.is_cut ? put_crash(to) : put_end(to);
   return true;
 }

@@ -55,8 +55,9 @@ class Worker {
   // The formatted and mounted target. An errno if it cannot be had.
   int put_initial(DiskSystemState& to);
 
-  // Lists what can be done from here. Borrows the state.
-  void begin(const DiskSystemState& from);
+  // Lists what can be done from here. Borrows the state. Once `stop` is raised there are no more crash states.
+  void begin(const DiskSystemState& from, StopSignal stop = {});
+  bool stopped() const { return stop_.raised(); }
   const std::vector<Candidate>& ops() const { return ops_; }
 
   // Performs one op and judges it.
@@ -75,8 +76,8 @@ class Worker {
   void put_crash(DiskSystemState& to, Parts parts = Parts::kAll);
 
   // Does one move again, without its siblings. False if there is no such move.
-  bool go(const DiskSystemState& from, const DiskMove& move);
-  bool follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to);
+  bool go(const DiskSystemState& from, const DiskMove& move, StopSignal stop = {});
+  bool follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to, StopSignal stop = {});
   // After go(): it was a power cut.
   bool is_cut() const { return crash_.is_cut; }
 
@@ -138,6 +139,7 @@ class Worker {
   std::vector<std::unique_ptr<Judge>> further_;
   std::vector<Candidate> ops_;
   const DiskSystemState* from_ = nullptr;
+  StopSignal stop_;
   OpAtHand op_;
   CrashAtHand crash_;
   DigestSet seen_points_, seen_crashes_;  // since begin()
