@@ -101,21 +101,21 @@ Judged judge(const DiskSystem& system, const std::vector<DiskSystemState>& state
              size_t step) {
   using Clock = std::chrono::steady_clock;
   Judged judged;
-  const RigPool::Lease rig(system.rigs());
-  const uint64_t before = rig->recoverer().runs();
+  const WorkerPool::Lease worker(system.workers());
+  const uint64_t before = worker->machine().recoverer().runs();
   for (size_t at = first; at < states.size(); at += step) {
-    rig->begin(states[at]);
-    for (uint32_t op = 0; op < rig->ops().size(); ++op) {
-      rig->run(op);
+    worker->begin(states[at]);
+    for (uint32_t op = 0; op < worker->ops().size(); ++op) {
+      worker->run(op);
       do {
         const Clock::time_point began = Clock::now();
-        while (rig->next_crash()) {
+        while (worker->next_crash()) {
         }
         judged.seconds += std::chrono::duration<double>(Clock::now() - began).count();
-      } while (rig->run_again());
+      } while (worker->run_again());
     }
   }
-  judged.runs = rig->recoverer().runs() - before;
+  judged.runs = worker->machine().recoverer().runs() - before;
   return judged;
 }
 

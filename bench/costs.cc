@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/run.h"
 #include "judge/disk_system.h"
 
 namespace sisyfs {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "report/token.h"
+#include "finding/token.h"
 
 namespace sisyfs {
 namespace {

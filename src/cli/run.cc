@@ -27,7 +27,10 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
     Result<std::vector<Step>> steps = named.check->steps(found.trace);
     if (!steps)
       return system_error("a finding could not be replayed (nondeterminism): " + steps.error().message);
-    Finding finding{.kind = kind, .setup = named.setup, .steps = *std::move(steps)};
+    Finding finding;
+    finding.kind = kind;
+    finding.setup = named.setup;
+    finding.steps = *std::move(steps);
     Replayed replayed = named.check->replay(finding.steps);
     if (!replayed.cannot_happen.empty())
       return system_error(fmt::format("{} was found and could not be replayed (nondeterminism): {}: {}",

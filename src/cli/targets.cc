@@ -7,7 +7,7 @@
 
 #include "adapters/plugin/plugin_check.h"
 #include "cli/cli.h"
-#include "report/finding_json.h"
+#include "finding/finding_json.h"
 
 namespace sisyfs::cli {
 namespace {

@@ -154,12 +154,12 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   if (e.wrong.empty()) entry.complain("'wrong' is missing or empty: which settings are the mistake?");
   if (entry.has("waits")) {
     e.waits = entry.text("waits");
-    try_settings(entry, e.target, wrong_settings(e), 0);
+    try_settings(entry, e.target, wrong_settings(e), {});
     return e;
   }
   e.only = entry.findings("only");
   e.finds = entry.findings("finds");
-  e.at = entry.count_or("at", 0);
+  e.at = entry.count_or("at", {});
   if (e.finds.empty()) entry.complain("'finds' is missing or empty: which findings must there be?");
   if (e.at == 0) entry.complain("'at' is missing: at which depth is it found?");
   e.depth = entry.count_or("depth", e.at);
@@ -176,7 +176,7 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   std::vector<FindingKind> named = e.only;
   named.insert(named.end(), e.finds.begin(), e.finds.end());
   try_settings(entry, e.target, wrong_settings(e), std::move(named));
-  try_settings(entry, e.target, e.set, 0);
+  try_settings(entry, e.target, e.set, {});
   return e;
 }
 
@@ -189,7 +189,7 @@ RightModel read_model(Entry& entry, std::set<std::string>& names) {
   m.depth = entry.count_or("depth", SearchBounds::kNoDepth);
   m.long_depth = entry.count_or("long_depth", m.depth);
   m.in_long_run = entry.flag("long");
-  try_settings(entry, m.target, m.set, 0);
+  try_settings(entry, m.target, m.set, {});
   return m;
 }
 

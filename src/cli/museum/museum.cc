@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/files.h"
-#include "report/finding_json.h"
+#include "finding/finding_json.h"
 #include "report/search_names.h"
 
 namespace sisyfs::cli {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
-#include "report/token.h"
+#include "finding/token.h"
 
 namespace sisyfs::cli {
 namespace {
