@@ -55,8 +55,9 @@ void StepRecorder::add(bool last) {
   name_events(log, episode.events_before, log.base(), 0);
   if (!worker_.is_cut()) return;
   for (uint32_t level = 0; level <= machine.cuts().level(); ++level) add_cut(level, last);
-  name_events(machine.cuts().recovered().log, 0, machine.cuts().serial_of_recovery(),
-              machine.cuts().level() + 1);
+  const Recovery& recovered = machine.cuts().recovered();
+  if (recovered.alive)
+    name_events(recovered.log, 0, machine.cuts().serial_of_recovery(), machine.cuts().level() + 1);
 }
 
 void StepRecorder::add_cut(uint32_t level, bool last) {
