@@ -32,8 +32,8 @@ enum class Mutant : uint8_t {
   // crash: what a power cut may leave
   kLastChainSafe,        // the last chain of writes never loses anything
   kNeverReorder,         // writes are kept in order, whatever the device does
-  kSkipAfterPromise,     // no look right after a promise
-  kSkipBeforeFlush,      // no look before a flush
+  kSkipAfterPromise,     // no crash point right after a promise
+  kSkipBeforeFlush,      // no crash point before a flush
   kOpEndSettles,         // what is pending at the end of an op is durable
   kFuaSettlesAll,        // a write through the cache takes all others along
   kStaleCrashDigest,     // crash states with different blocks have one digest
@@ -43,10 +43,13 @@ enum class Mutant : uint8_t {
   kKeptOnly,             // lazily, what was read first was never lost
   kKnowAll,              // what the trial of a recovered system read stays decided behind the cut
   kThaw,                 // what is in doubt at a power cut is in doubt like anything after it
-  kFlushSettlesOpen,     // a flush settles what an earlier power cut left open
-  kNarrowKeepsLost,      // what was read to be lost is open again behind the cut
-  kOneLayer,             // what several power cuts left open is logged as if it were one
+  kFlushSettlesOpen,     // a flush settles what an earlier power cut left undecided
+  kNarrowKeepsLost,      // what was read to be lost is undecided again after the cut
+  kOneLayer,             // what several power cuts left undecided is logged as if it were one cut
   kDigestWithoutLayers,  // the digest of an epoch does not know on which side of a cut a write is
+  kFlushAllDisks,        // a flush of one disk settles the others too
+  kOneChainForDisks,     // a device that keeps order keeps it from disk to disk
+  kRenumber,             // a settled log numbers its writes anew
   // explore: what was seen before
   kShortTags,              // fingerprints are cut to 16 bits in the table
   kGrowLosesStates,        // the table forgets some states when it grows

@@ -279,9 +279,9 @@ TEST(CrashStatesTest, ATornWriteKeepsSomeOfItsUnitsAndSaysSo) {
   Epoch epoch(model_of(WriteOrder::kFree, 2), Image(kSmall));
   epoch.add(*new_write(disk, 1, {1, 1, 2, 2}));
   CrashStates states(epoch, kAll);
-  std::vector<WriteFate> fates;
-  while (CrashState* state = states.next()) fates.push_back(state->fate(0));
-  EXPECT_EQ(fates, (std::vector{WriteFate::kKept, WriteFate::kTorn, WriteFate::kTorn, WriteFate::kLost}));
+  std::vector<Survival> survived;
+  while (CrashState* state = states.next()) survived.push_back(state->survival(0));
+  EXPECT_EQ(survived, (std::vector{Survival::kKept, Survival::kTorn, Survival::kTorn, Survival::kLost}));
 }
 
 TEST(CrashStatesTest, OrderOfWritesCountsOnlyWhereItCanBeSeen) {

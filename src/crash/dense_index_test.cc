@@ -18,9 +18,9 @@ TEST(DenseIndexTest, NumbersKeysInOrderOfFirstAppearance) {
   EXPECT_EQ(index.size(), 2u);
 }
 
-// Clearing wrote the places of keys over the keys while it still looked keys up. On a disk of so few blocks
-// that addresses and places are alike, a key was taken for another and stayed in the table, and a later
-// look-up went around in it forever.
+// Regression: clear() overwrote keys with bucket numbers while it still looked up keys. On a disk with so few
+// blocks that addresses equal bucket numbers, one key was taken for another and stayed in the table. A later
+// look-up then never ended.
 TEST(DenseIndexTest, NothingIsLeftAfterClearing) {
   std::mt19937 random(1);
   DenseIndex index;

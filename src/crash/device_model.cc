@@ -13,20 +13,19 @@ struct Preset {
 };
 
 constexpr std::array kPresets = {
-    Preset{{"ordered", "a cut keeps the first so many writes since the last flush, each of them whole"},
+    Preset{{"ordered", "a cut keeps a prefix of the writes since the last flush, each of them whole"},
            {.order = WriteOrder::kInOrder}},
-    Preset{{"torn", "as ordered, and of the write that is cut off the first so many sectors may be there"},
+    Preset{{"torn", "as ordered, and the interrupted write may keep a prefix of its sectors"},
            {.unit_bytes = 512, .order = WriteOrder::kInOrder, .tearing = true}},
     Preset{{"disk", "a volatile cache with FLUSH and FUA that writes back in any order, each write whole"},
            {.unit_bytes = 512}},
-    Preset{{"scattered", "as ordered, and of the write that is cut off any of the sectors may be there"},
+    Preset{{"scattered", "as ordered, and the interrupted write may keep any of its sectors"},
            {.unit_bytes = 512, .order = WriteOrder::kInOrder, .tearing = true, .scattered = true}},
-    Preset{{"hostile", "as disk, and a write may be cut between its sectors, which choose for themselves"},
+    Preset{{"hostile", "as disk, and each sector of a write survives or is lost on its own"},
            {.unit_bytes = 512, .tearing = true}},
-    Preset{
-        {"nand",
-         "raw flash without a cache; a program or erase that is cut off leaves partial or unreadable pages"},
-        {.order = WriteOrder::kInOrder, .cache = WriteCache::kWriteThrough, .flash = true}},
+    Preset{{"nand",
+            "raw flash without a cache; an interrupted program or erase leaves partial or unreadable pages"},
+           {.order = WriteOrder::kInOrder, .cache = WriteCache::kWriteThrough, .flash = true}},
 };
 
 constexpr std::array kPresetTexts = [] {
@@ -44,7 +43,7 @@ std::string order_text(const DeviceModel& model) {
 
 std::string unit_text(const DeviceModel& model, const Geometry& geometry) {
   if (model.writes_are_tied()) return "a write is kept whole or not at all";
-  const bool told = model.unit_bytes != geometry.block_size;  // and not one block, which stands for a sector
+  const bool told = model.unit_bytes != geometry.block_size;  // otherwise a block stands for a sector
   if (model.keeps_order())
     return fmt::format("of the write that is cut off {} {} of {} bytes may be kept{}",
                        model.scattered ? "any" : "the first", told ? "units" : "blocks", model.unit_bytes,

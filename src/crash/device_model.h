@@ -1,19 +1,20 @@
-// DeviceModel: what a device promises about writes that were not flushed when the power went.
+// DeviceModel: what a device guarantees about writes that were not flushed when the power went.
 //
 //   DeviceModel disk{.unit_bytes = 512, .order = WriteOrder::kFree, .tearing = true};
 //   Result<DeviceModel> hostile = DeviceModel::preset("hostile");
 //   describe(hostile->fitted_to(geometry), geometry);   // a sentence for the verdict
 //
-// A field says what the device guarantees, so a weaker device is the safer assumption. All that the rest
-// of this room asks of a model is how writes fall into pieces and pieces into chains (epoch.h); a new
-// kind of device is a new rule there, not a new enumerator.
+// Each field is a guarantee of the device, so a weaker device is the safer assumption. The model only decides
+// how writes fall into pieces and pieces into chains (epoch.h). A new kind of device is a new rule there, not
+// a new enumerator. All disks of one system have the same model.
 //
-// Raw flash, with `flash`: there is no cache, pages are programmed and units erased one after the other, and
-// each is durable when it has returned. The one that the power cut off leaves something between:
-// - a page that was being programmed is erased as before, has the first half of its new bytes and the second
-//   half still erased, is unreadable, or is whole;
-// - each page of a unit that was being erased holds what it held, is unreadable or is erased, in every
-//   combination. A unit of more than kErasePieces pages is cut into as many runs, whose pages go together.
+// Raw flash, with `flash`: there is no cache. Pages are programmed and units erased one after the other, and
+// each is durable when the call returns. A call that a power cut interrupts may leave:
+// - of a page that was being programmed: erased as before, the first half of its new bytes with the second
+//   half still erased, unreadable, or complete;
+// - of each page of a unit that was being erased: its old content, unreadable or erased, in every
+// combination.
+//   A unit of more than kErasePieces pages is cut into that many runs, whose pages go together.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ enum class WriteCache : uint8_t {
   kVolatile,      // a write is durable after a later flush, or at once with FUA
 };
 
-// A device by its name, for people.
+// A preset with its name and a description.
 struct DevicePreset {
   std::string_view name;
   std::string_view says;
@@ -49,12 +50,11 @@ struct DeviceModel {
   uint32_t unit_bytes = 0;               // what is written atomically when writes tear; 0: the whole write
   WriteOrder order = WriteOrder::kFree;  // see above
   WriteCache cache = WriteCache::kVolatile;
-  bool tearing = false;  // a write may be cut between its units; false: all of it or nothing
-  // With tearing, where order is kept: the units of the write that is cut off come in any order, and not by
-  // rising address. A write of more than kScatteredParts units is cut into as many runs, whose units go
-  // together.
+  bool tearing = false;  // a write may be torn between its units; false: all of it or nothing
+  // With tearing, where order is kept: the units of the interrupted write come in any order, not by rising
+  // address. A write of more than kScatteredParts units is cut into that many runs, whose units go together.
   bool scattered = false;
-  bool flash = false;  // a program or erase of raw flash may be cut off in the middle; see above
+  bool flash = false;  // a program or erase of raw flash may be interrupted; see above
   DiscardReads discard = DiscardReads::kZeros;  // what discarded blocks read as; not of raw flash
 
   friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
@@ -62,9 +62,9 @@ struct DeviceModel {
   // "ordered", "torn", "disk", "scattered", "hostile" or "nand"; another name is bad input.
   static Result<DeviceModel> preset(std::string_view name);
   static std::span<const DevicePreset> presets();
-  // Those of a disk, from the simplest to the sternest. These are FiSC's five perspectives (6.3): what shows
-  // in a simpler one is understood sooner. Each leaves all that the ones before it leave, except that neither
-  // of "disk" and "scattered" contains the other.
+  // Those of a disk, from the simplest to the weakest. These are FiSC's five perspectives (6.3): a bug that
+  // shows on a simpler device is understood sooner. The crash states of each include those of the ones before
+  // it, except that neither of "disk" and "scattered" includes the other.
   static std::span<const DevicePreset> perspectives() { return presets().first(5); }
 
   bool writes_are_tied() const { return !tearing || unit_bytes == 0; }
@@ -75,8 +75,8 @@ struct DeviceModel {
     return writes_are_tied() ? 1 : unit_bytes / geometry.block_size;
   }
 
-  // The same device in the scale of a disk: where writes tear, its unit is one block. The blocks of a small
-  // model stand for sectors, whatever their size.
+  // This device with one block of the disk as its unit, where writes tear. The blocks of a small model stand
+  // for sectors, whatever their size.
   DeviceModel fitted_to(const Geometry& geometry) const;
 
   // Whether this model can be applied to a disk of this shape; the error says what to change.

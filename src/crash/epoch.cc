@@ -63,7 +63,7 @@ void Epoch::add(const Event& event, uint64_t base) {
 uint32_t Epoch::chain_for(BlockAddress address) {
   if (model_.keeps_order() || mutant(Mutant::kNeverReorder)) {
     const Geometry& geometry = durable_.geometry();
-    if (geometry.disks == 1 || writes_through()) return first_chain_;
+    if (geometry.disks == 1 || writes_through() || mutant(Mutant::kOneChainForDisks)) return first_chain_;
     return first_chain_ + chain_index_.add(geometry.disk_of(address));
   }
   if (model_.writes_are_tied()) return static_cast<uint32_t>(chains_.size());
@@ -122,7 +122,7 @@ void Epoch::freeze() {
 
 void Epoch::settle(uint32_t disk) {
   const Geometry& geometry = durable_.geometry();
-  if (geometry.disks == 1 || writes_through()) return settle();
+  if (geometry.disks == 1 || writes_through() || mutant(Mutant::kFlushAllDisks)) return settle();
   settle_where([&](const BlockVersions& block) {
     return geometry.disk_of(block.address) == disk && slots_[block.top].piece >= frozen_pieces_;
   });
@@ -287,7 +287,7 @@ Log Epoch::log_of(uint32_t first_piece, uint32_t end_piece) const {
     layer = piece.layer;
     const uint32_t part = model_.flash ? in_piece : write;
     const bool goes_on = std::exchange(last, part) == part;
-    if (!goes_on) log.set_next_serial(writes_[write].serial);
+    if (!goes_on && !mutant(Mutant::kRenumber)) log.set_next_serial(writes_[write].serial);
     if (writes_[write].discard) {
       log.add_discard(first, run, writes_[write].disk, goes_on);
     } else {

@@ -57,7 +57,7 @@ IoStatus program(Media& disk, uint64_t page, std::string_view halves) {
 
 // All that a cut during the log of a disk may leave.
 std::set<std::string> cuts_of(const Media& disk, const DeviceModel& model = nand()) {
-  std::set<std::string> disks = {text_of(disk.state().durable)};  // there may be nothing to look at
+  std::set<std::string> disks = {text_of(disk.state().durable)};  // there may be no crash point
   CrashPoints points(model, disk.state());
   while (const CrashPoint* point = points.next()) disks.merge(disks_of(point->epoch));
   EXPECT_EQ(points.settled().durable, disk.state().current) << "raw flash has no cache";
@@ -199,7 +199,7 @@ TEST(EpochFlashTest, LazilyTheSameDisksAreLeft) {
   }
 }
 
-TEST(EpochFlashTest, WhatACutLeftOpenComesBackFromItsLog) {
+TEST(EpochFlashTest, WhatACutLeftUndecidedComesBackFromItsLog) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 100; round++) {
     const Media disk = random_history(random, 1 + random() % 6);
@@ -208,12 +208,12 @@ TEST(EpochFlashTest, WhatACutLeftOpenComesBackFromItsLog) {
     const uint32_t length = epoch.chains()[0].length;
     const uint32_t least = static_cast<uint32_t>(random() % (length + 1));
     const Epoch::KeptRange known{least, least + static_cast<uint32_t>(random() % (length - least + 1))};
-    Epoch open(nand(), disk.state().durable), again(open);
-    epoch.narrow(std::span(&known, 1), open);
-    again.restart(open.durable(), open.undecided_log());
-    EXPECT_EQ(again.digest(), open.digest());
-    EXPECT_EQ(again.count(), open.count());
-    EXPECT_EQ(disks_of(again), disks_of(open));
+    Epoch undecided(nand(), disk.state().durable), again(undecided);
+    epoch.narrow(std::span(&known, 1), undecided);
+    again.restart(undecided.durable(), undecided.undecided_log());
+    EXPECT_EQ(again.digest(), undecided.digest());
+    EXPECT_EQ(again.count(), undecided.count());
+    EXPECT_EQ(disks_of(again), disks_of(undecided));
     EXPECT_TRUE(again.pending_log().empty());
   }
 }
@@ -235,11 +235,11 @@ TEST(EpochFlashTest, AWriteThatWasCutOffIsTorn) {
   const CrashPoint* point = points.next();
   ASSERT_NE(point, nullptr);
   CrashState state(point->epoch);
-  EXPECT_EQ(state.fate(0), WriteFate::kKept);
+  EXPECT_EQ(state.survival(0), Survival::kKept);
   state.keep(0, 1);
-  EXPECT_EQ(state.fate(0), WriteFate::kTorn);
+  EXPECT_EQ(state.survival(0), Survival::kTorn);
   state.keep(0, 0);
-  EXPECT_EQ(state.fate(0), WriteFate::kLost);
+  EXPECT_EQ(state.survival(0), Survival::kLost);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ void feed(Epoch& epoch, Media& disk, const RandomCall& call) {
   if (call.fua && epoch.model().cache != WriteCache::kWriteThrough) epoch.settle_last_write();
 }
 
-// Calls, and now and then a power cut after which nobody looked.
+// Calls with power cuts between them, after which nothing was read.
 Epoch random_epoch(std::mt19937_64& random, const DeviceModel& model, int cuts) {
   Epoch epoch(model, Image(kSmall));
   Media disk{Image(kSmall)};
@@ -101,7 +101,7 @@ TEST_P(LazyStatesProperty, ReadersSeeWhatTheySeeOnAllCrashStates) {
     states += epoch.count().low();
   }
   EXPECT_LT(runs, states);
-  EXPECT_GT(settled, 0u) << "now and then nothing is left open";
+  EXPECT_GT(settled, 0u) << "sometimes nothing is left undecided";
 }
 
 TEST_P(LazyStatesProperty, WhatIsReadOnceStaysAsItWas) {
@@ -203,7 +203,7 @@ TEST(LazyStatesDeathTest, AReaderThatReadsSomethingElseIsNoticed) {
   (void)lazy.block(BlockAddress(1));
   ASSERT_TRUE(lazy.next());
   EXPECT_DEATH((void)lazy.next(), "indistinguishable");
-  // Who only looks for a known answer may stray, as long as that is forgotten.
+  // A look-up of a known recovery may stray, if its choices are forgotten.
   (void)lazy.block(BlockAddress(2));
   EXPECT_DEATH((void)lazy.next(), "reads the same next");
   lazy.forget(1);
@@ -211,7 +211,7 @@ TEST(LazyStatesDeathTest, AReaderThatReadsSomethingElseIsNoticed) {
   EXPECT_FALSE(lazy.next());
 }
 
-TEST_P(LazyStatesProperty, WhatIsOpenComesBackFromItsLog) {
+TEST_P(LazyStatesProperty, WhatIsUndecidedComesBackFromItsLog) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 200; round++) {
     Epoch epoch = random_epoch(random, GetParam(), 2);

@@ -1,7 +1,7 @@
 // PlainDevice: what a power cut may leave, computed the slow and obvious way on arrays of bytes.
 //
-// The reference for the tests of this room. It shares nothing with the code under test but the words of
-// the rules: it keeps all writes since the last flush, tries every choice, and builds every disk.
+// The reference for the tests of this room. It shares no code with what is tested, only the rules: it keeps
+// all writes since the last flush, tries every choice, and builds every disk.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class PlainDevice {
   PlainDevice(const DeviceModel& model, const Geometry& geometry)
       : model_(model), size_(geometry.block_size), base_(size_ * geometry.block_count.value) {}
 
-  // A write is issued; with `durable` it has also returned from a device that made it durable.
+  // A write is issued. With `durable` it has also returned, and the device has made it durable.
   void write(uint64_t first, const PlainDisk& bytes, bool durable) {
     writes_.push_back({first * size_, bytes, durable});
   }
@@ -38,7 +38,7 @@ class PlainDevice {
     return model_.writes_are_tied() ? subsets() : versions_of_units().disks;
   }
 
-  // The product or power that the rules state, for what is really in doubt.
+  // The number of crash states by the rules: a product or power over what is in doubt.
   uint64_t count() const {
     if (model_.keeps_order()) {
       uint64_t pieces = 0;
@@ -93,7 +93,7 @@ class PlainDevice {
     return disks;
   }
 
-  // In order, but of this write any units: a write of a few, so that no runs are made of them.
+  // In order, but any units of this write. It has few units, so they are not grouped into runs.
   static void scatter(const PlainDisk& before, const std::vector<Write>& units, std::set<PlainDisk>& disks) {
     for (uint64_t subset = 1; subset < uint64_t{1} << units.size(); subset++) {
       PlainDisk disk = before;
@@ -137,7 +137,7 @@ class PlainDevice {
     uint64_t product;
   };
 
-  // Free and torn: every unit has had some contents since it was last durable; it keeps any of them.
+  // Free and torn: every unit keeps any of the contents that it had since it was last durable.
   Versions versions_of_units() const {
     const size_t unit = model_.unit_bytes, units = (base_.size() + unit - 1) / unit;
     const auto content = [&](const PlainDisk& disk, size_t u) {
@@ -175,6 +175,57 @@ class PlainDevice {
   std::vector<Write> writes_;
 };
 
+// Several disks, each a plain device of its own: a cut leaves any combination. A device that writes through
+// is the exception: a write is durable before the next one is issued, to whatever disk. So all its disks
+// together are one plain device, which a cut leaves with a prefix of the writes.
+class PlainMedia {
+ public:
+  PlainMedia(const DeviceModel& model, const Geometry& geometry)
+      : geometry_(geometry), through_(model.cache == WriteCache::kWriteThrough) {
+    for (uint32_t d = 0; d < (through_ ? 1 : geometry.disks); d++)
+      devices_.emplace_back(model, through_ ? geometry : geometry.one_disk());
+  }
+  void write(uint32_t disk, uint64_t first, const PlainDisk& bytes, bool durable) {
+    on(disk).write(through_ ? geometry_.first_block_of(disk).value + first : first, bytes, durable);
+  }
+  void make_last_durable(uint32_t disk) { on(disk).make_last_durable(); }
+  void flush(uint32_t disk) { on(disk).flush(); }
+
+  std::set<PlainDisk> crash_disks() const {
+    std::set<PlainDisk> all = {PlainDisk()};
+    for (const PlainDevice& device : devices_) {
+      std::set<PlainDisk> longer;
+      const std::set<PlainDisk> disks = device.crash_disks();
+      for (const PlainDisk& begin : all) {
+        for (const PlainDisk& disk : disks) {
+          PlainDisk both = begin;
+          both.insert(both.end(), disk.begin(), disk.end());
+          longer.insert(both);
+        }
+      }
+      all = longer;
+    }
+    return all;
+  }
+  uint64_t count() const {
+    uint64_t count = 1;
+    for (const PlainDevice& device : devices_) count *= device.count();
+    return count;
+  }
+
+ private:
+  PlainDevice& on(uint32_t disk) { return devices_[through_ ? 0 : disk]; }
+
+  Geometry geometry_;
+  bool through_;
+  std::vector<PlainDevice> devices_;
+};
+
+// Two disks with blocks of 2 bytes, as small as the units of the model allow.
+inline Geometry two_disks_for_test(const DeviceModel& model) {
+  return {.block_size = 2, .block_count = BlockCount(model.unit_bytes == 6 ? 6 : 4), .disks = 2};
+}
+
 inline PlainDisk plain(const Image& image) {
   PlainDisk bytes;
   for (std::byte b : image.bytes()) bytes.push_back(static_cast<uint8_t>(b));
@@ -197,7 +248,7 @@ inline std::vector<DeviceModel> models_for_test() {
   return models;
 }
 
-// Those whose units come in any order within a write. They are not for what is open behind a power cut.
+// Those whose units come in any order within a write. They do not work over undecided blocks.
 inline std::vector<DeviceModel> scattered_models_for_test() {
   std::vector<DeviceModel> models;
   for (const WriteCache cache : {WriteCache::kVolatile, WriteCache::kWriteThrough}) {

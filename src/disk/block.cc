@@ -17,8 +17,8 @@ struct Cache {
   BlockRef slots[kCacheSlots];
 };
 
-// A plain pointer is read without the guard of a thread_local with a constructor; the owner below
-// frees the cache at the end of the thread, after which blocks are made without one.
+// A plain pointer is read without the guard that a thread_local with a constructor needs. CacheOwner frees
+// the cache at the end of the thread. Blocks made after that are not cached.
 constinit thread_local Cache* cache = nullptr;
 constinit thread_local bool cache_closed = false;
 
@@ -54,7 +54,7 @@ BlockRef copy_of(std::span<const std::byte> bytes, const Digest& digest) {
   return BlockRef::adopt(block);
 }
 
-// The block with this digest, from the cache if it is there.
+// The block with this digest, from the cache if it has it.
 BlockRef shared(std::span<const std::byte> bytes, const Digest& digest) {
   BlockRef* slot = cache_slot(digest);
   if (slot == nullptr) return copy_of(bytes, digest);
@@ -62,7 +62,7 @@ BlockRef shared(std::span<const std::byte> bytes, const Digest& digest) {
   return *slot;
 }
 
-// So many bytes of one value, in memory of this thread that is used again.
+// `size` bytes of one value, in memory of this thread that is reused.
 std::span<const std::byte> run_of(uint32_t size, std::byte value) {
   thread_local std::vector<std::byte> run;
   run.assign(size, value);

@@ -1,10 +1,10 @@
 // Block: the immutable content of one disk block, with its digest.
 //
-// The all-zero block is the null reference: a fresh disk holds no memory, and zero is found by looking
-// at a pointer. Equal blocks usually share memory (see make_block) but need not: equality is by digest.
+// The all-zero block is the null reference, so a fresh disk needs no memory for its blocks. Equal blocks
+// usually share memory (see make_block) but need not: equality is by digest.
 //
-// A page of raw flash whose program or erase was cut off may be unreadable. That too is a content, with a
-// digest that no bytes have: it is kept, compared and counted like any other, and a read of it is an error.
+// A page of raw flash whose program or erase was interrupted may be unreadable. This is a content too, with a
+// digest that no bytes have. It is stored, compared and counted like any other; a read of it is an error.
 //
 //   BlockRef block = make_block(bytes);
 //   if (same_content(block.get(), other.get())) ...
@@ -37,15 +37,16 @@ struct Block {
 
 using BlockRef = Ref<Block>;  // null: all bytes are zero
 
-// The block with these bytes. CrashPoints first in a small direct-mapped cache of this thread, so that
-// content written again and again is stored once; docs/design/images.md says why there is no global table.
+// The block with these bytes. Looks first in a small direct-mapped cache of this thread, so that content
+// that is written again and again is stored once; docs/design/images.md says why there is no global table.
 BlockRef make_block(std::span<const std::byte> bytes);
 
-// The block of `size` bytes of this value, and the one that cannot be read (its bytes mean nothing).
+// The block of `size` bytes of this value.
 BlockRef filled_block(uint32_t size, std::byte value);
+// The block that cannot be read. Its bytes mean nothing.
 BlockRef unreadable_block(uint32_t size);
 
-// The bytes of a block that can be read, of which there are out.size().
+// Copies the bytes of a readable block of out.size() bytes.
 inline void copy_bytes(const Block* block, std::span<std::byte> out) {
   if (block == nullptr)
     std::memset(out.data(), 0, out.size());
@@ -55,7 +56,7 @@ inline void copy_bytes(const Block* block, std::span<std::byte> out) {
 
 inline bool is_readable(const Block* block) { return block == nullptr || block->readable(); }
 
-// Raw flash: erased pages have all bits set, and only these can be programmed.
+// Raw flash: erased pages have all bits set. Only erased pages can be programmed.
 inline constexpr std::byte kErased{0xFF};
 bool is_erased(const Block* block);
 
@@ -63,12 +64,12 @@ inline bool same_content(const Block* a, const Block* b) {
   return a == b || (a != nullptr && b != nullptr && a->digest == b->digest);
 }
 
-// What a block adds to the digest of an image that holds it at this address: zero blocks add nothing.
+// The part of a block at this address in the digest of an image. Zero blocks add nothing.
 inline Digest contribution(BlockAddress address, const Block* block) {
   return block == nullptr ? Digest{} : digest_at(address.value, block->digest);
 }
 
-// What a block at an address is, as part of a history: here a zero block counts too.
+// The part of a block at this address in the digest of a log. Here a zero block counts too.
 inline Digest identity(BlockAddress address, const Block* block) {
   return digest_at(address.value, block == nullptr ? Digest{0x7a65726f, 0} : block->digest);
 }

@@ -1,12 +1,12 @@
-// FirstReads: which blocks of a disk were read for what they held before, in the order of their first reads.
+// FirstReads: the blocks that were read before they were written, in the order of their first reads.
 //
-// A block that was written first, or read before, does not count again: its content is known by then.
+// A block that was written first, or read before, is not added again: its content is known by then.
 //
 //   FirstReads reads;
-//   reads.restart(disk.geometry().block_count);
-//   disk.watch(&reads);
-//   recover(disk);
-//   disk.watch(nullptr);
+//   reads.restart(media.state().current.geometry().block_count);
+//   media.watch(&reads);
+//   recover(media);
+//   media.watch(nullptr);
 //   for (BlockAddress address : reads.addresses()) ...
 #pragma once
 
@@ -24,7 +24,7 @@ class FirstReads {
     known_.resize(blocks.value);
     addresses_.clear();
     if (++round_ != 0) return;
-    known_.assign(blocks.value, 0);  // the rounds have come around
+    known_.assign(blocks.value, 0);  // the round number has wrapped around
     round_ = 1;
   }
   // True if it is the first read of a block that was not written before.
@@ -34,7 +34,8 @@ class FirstReads {
     addresses_.push_back(address);
     return true;
   }
-  // The disk is as it was at the start: what was written is to be read again, and what was read is known.
+  // The media are as they were at restart(): blocks that were written can be read again, and blocks that were
+  // read are known.
   void rewind() {
     if (++round_ == 0) {
       known_.assign(known_.size(), 0);

@@ -1,7 +1,7 @@
-// Image: the content of a disk at a moment, as a value.
+// Image: the content of a disk, or of all disks of one system, at a moment, as a value.
 //
-// Copying is O(1), changing one block is O(log n), and the digest of the whole is always at hand. Two
-// copies are independent: what is written to one is never seen in the other.
+// Copying is O(1), changing one block is O(log n), and the digest of the whole is always known. Copies are
+// independent: a write to one does not change the other.
 //
 //   Image empty(geometry);
 //   Image written = empty;
@@ -9,7 +9,7 @@
 //   bool same = written == empty;           // compares digests: no block is read
 //
 // An image is a radix tree of fan-out 4 over blocks. A node is changed in place while this image is its
-// only owner, and copied when it is shared; so a burst of writes pays for a path once. A missing child
+// only owner, and copied when it is shared, so a burst of writes copies a path once. A missing child
 // stands for zeros. The digest is the sum of contribution(address, block) over all blocks, on top of
 // the digest of the geometry; a write subtracts the old contribution and adds the new one.
 //
@@ -37,7 +37,7 @@ class Image {
   Image(const Image& o) : geometry_(o.geometry_), levels_(o.levels_), root_(o.root_), digest_(o.digest_) {
     if (root_ != nullptr) root_->refs.take();
   }
-  // What was moved from is an all-zero disk of the same shape.
+  // The image that was moved from is all zero and has the same shape.
   Image(Image&& o) noexcept
       : geometry_(o.geometry_),
         levels_(o.levels_),
@@ -76,12 +76,12 @@ class Image {
   // Replaces one block by one that exists already: no byte is copied or hashed.
   void set(BlockAddress address, BlockRef block);
 
-  // Calls visit(address, block) for each block of an image of the same geometry that differs from the one
-  // here, in the order of addresses. What the two share is passed over, so it costs what was written since
-  // they were one.
+  // Calls visit(address, block) for each block of `other`, an image of the same geometry, that differs from
+  // the block here, by rising address. Shared subtrees are skipped, so the cost is that of the writes since
+  // one was copied from the other.
   template <class Visit>
   void differences(const Image& other, Visit&& visit) const {
-    SISYFS_ASSERT(geometry_ == other.geometry_, "images of one disk are compared");
+    SISYFS_ASSERT(geometry_ == other.geometry_, "the images have the same shape");
     differences(root_, other.root_, levels_ - 1, 0, visit);
   }
 

@@ -18,29 +18,25 @@ void add(Log& log, uint64_t first, std::vector<int> values, WriteFlags flags = {
   log.add_write(BlockAddress(first), blocks, flags);
 }
 
-TEST(LogTest, EventsComeInIssueOrderWithTheirOpAndContent) {
+TEST(LogTest, EventsComeInIssueOrderWithTheirContent) {
   Log log;
-  log.add_boundary({BoundaryKind::kOpBegin, 7});
-  add(log, 3, {1, 0}, {.fua = true, .block_kind = BlockKind{5}});
-  log.add_boundary({BoundaryKind::kOpEnd, 7});
+  log.add_boundary({BoundaryKind::kOpBegin});
+  add(log, 3, {1, 0}, {.fua = true});
+  log.add_boundary({BoundaryKind::kOpEnd});
   std::vector<BlockRef> discarded(2);
   discarded[0] = block(9);
   log.add_discard(BlockAddress(8), discarded);
   log.add_flush();
   std::vector<const Event*> events;
   ASSERT_EQ(log.events(events).size(), 5u);
-  EXPECT_EQ(events[0]->boundary, (Boundary{BoundaryKind::kOpBegin, 7}));
+  EXPECT_EQ(events[0]->boundary, (Boundary{BoundaryKind::kOpBegin}));
   const Event& write = *events[1];
   EXPECT_EQ(write.kind, EventKind::kWrite);
-  EXPECT_EQ(write.op, 7u);
   EXPECT_TRUE(write.flags.fua);
-  EXPECT_EQ(write.flags.block_kind, BlockKind{5});
   EXPECT_EQ(write.first, BlockAddress(3));
   EXPECT_EQ(write.count, BlockCount(2));
   EXPECT_EQ(write.block(0)->bytes()[0], std::byte{1});
   EXPECT_EQ(write.block(1), nullptr) << "zero";
-  EXPECT_EQ(events[2]->op, 7u) << "the end of an op belongs to it";
-  EXPECT_EQ(events[3]->op, kNoOp);
   EXPECT_EQ(events[3]->kind, EventKind::kDiscard);
   EXPECT_EQ(events[3]->block(0)->bytes()[0], std::byte{9});
   EXPECT_EQ(events[3]->block(1), nullptr);
@@ -64,12 +60,12 @@ TEST(LogTest, CopiesShareThePastAndGrowApart) {
   EXPECT_EQ(in_b[1]->first, BlockAddress(2));
 }
 
-TEST(LogTest, DigestSeesEffectsAndTheirOrderButNotMarks) {
+TEST(LogTest, DigestSeesEffectsAndTheirOrderButNotBoundaries) {
   Log a, b, c, d, e, f;
   add(a, 1, {1});
   add(a, 2, {2});
-  b.add_boundary({BoundaryKind::kOpBegin, 1});
-  add(b, 1, {1}, {.block_kind = BlockKind{3}});
+  b.add_boundary({BoundaryKind::kOpBegin});
+  add(b, 1, {1});
   b.add_stray(Access::kRead, BlockAddress(99), BlockCount(1));
   add(b, 2, {2});
   EXPECT_EQ(a.digest(), b.digest());
@@ -84,6 +80,60 @@ TEST(LogTest, DigestSeesEffectsAndTheirOrderButNotMarks) {
   f = a;
   f.add_flush();
   EXPECT_NE(a.digest(), f.digest()) << "flush";
+  Log g = a, h(100);
+  g.add_flush(1);
+  EXPECT_NE(f.digest(), g.digest()) << "the disk of a flush";
+  add(h, 1, {1});
+  add(h, 2, {2});
+  EXPECT_EQ(a.digest(), h.digest()) << "serial numbers do not count";
+}
+
+TEST(LogTest, EventsOfAllKindsHaveSerialNumbers) {
+  Log log(40);
+  log.add_boundary({BoundaryKind::kOpBegin});
+  add(log, 1, {1});
+  log.add_stray(Access::kRead, BlockAddress(99), BlockCount(1), 1);
+  log.add_flush(1);
+  std::vector<const Event*> events;
+  log.events(events);
+  for (uint64_t i = 0; i < events.size(); i++) EXPECT_EQ(log.serial_of(*events[i]), 40 + i);
+  EXPECT_EQ(log.next_serial(), 44u);
+  EXPECT_EQ(events[2]->disk, 1u);
+  EXPECT_EQ(events[3]->disk, 1u);
+}
+
+TEST(LogTest, RunsOfOneWriteShareItsSerialNumber) {
+  Log log;
+  log.set_next_serial(7);
+  add(log, 1, {1});
+  std::vector<BlockRef> further;
+  further.push_back(block(2));
+  log.add_write(BlockAddress(5), further, {}, 0, true);
+  log.set_next_serial(20);
+  add(log, 2, {3});
+  std::vector<const Event*> events;
+  log.events(events);
+  EXPECT_EQ(log.serial_of(*events[0]), 7u);
+  EXPECT_EQ(log.serial_of(*events[1]), 7u);
+  EXPECT_EQ(log.serial_of(*events[2]), 20u);
+  EXPECT_EQ(log.next_serial(), 21u);
+}
+
+TEST(LogTest, ARebasedLogSharesItsEventsAndGoesOnInSerialNumbers) {
+  Log recorded;
+  add(recorded, 1, {1});
+  recorded.add_flush();
+  Log later = recorded;
+  later.rebase(1000);
+  add(later, 2, {2});
+  std::vector<const Event*> before, after;
+  recorded.events(before);
+  later.events(after);
+  EXPECT_EQ(before[0], after[0]) << "no event is copied";
+  EXPECT_EQ(recorded.serial_of(*before[1]), 1u);
+  EXPECT_EQ(later.serial_of(*after[1]), 1001u);
+  EXPECT_EQ(later.serial_of(*after[2]), 1002u);
+  EXPECT_EQ(recorded.next_serial(), 2u);
 }
 
 TEST(LogTest, ALongLogIsDroppedWithoutDeepRecursion) {

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <vector>
-
-#include "disk/failing_disk.h"
-#include "disk/trace_disk.h"
 
 namespace sisyfs {
 namespace {
@@ -66,7 +64,7 @@ TEST_F(MediaTest, AStrayAccessHasNoEffectAndIsRecorded) {
   EXPECT_EQ(events[1]->access, Access::kRead);
 }
 
-// Whoever was told that an access failed must not find it done.
+// An access that was reported as failed must not have been done.
 TEST_F(MediaTest, AnAccessThatFailsHasNoEffectAndIsTheOneThatWasAskedFor) {
   const Geometry geometry{4, BlockCount(2)};
   const std::array<std::byte, 4> bytes = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -103,62 +101,6 @@ TEST_F(MediaTest, WhatIsDurableIsPartOfTheState) {
   EXPECT_NE(all_durable.digest(), disk.state().digest());
 }
 
-struct FailingDiskTest : Fixture {};
-
-TEST_F(FailingDiskTest, TheChosenCallFailsOnceAndChangesNothing) {
-  FailingDisk failing(disk, {.fail_read = 2, .fail_write = 2, .fail_flush = 1, .fail_discard = 1});
-  Bytes out(4);
-  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 1)), IoStatus::kOk);
-  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 2)), IoStatus::kIoError);
-  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
-  EXPECT_EQ(failing.discard(BlockAddress(0), BlockCount(1)), IoStatus::kIoError);
-  EXPECT_EQ(content(failing, 0, 4), filled(4, 1));
-  EXPECT_EQ(failing.read(BlockAddress(0), out), IoStatus::kIoError);
-  EXPECT_EQ(disk.state().log.size(), 1u) << "failed calls do not reach the disk";
-  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 3)), IoStatus::kOk);
-  EXPECT_EQ(content(failing, 0, 4), filled(4, 3));
-}
-
-TEST_F(FailingDiskTest, ABrokenDeviceKeepsFailing) {
-  FailingDisk failing(disk, {.fail_flush = 2, .broken_after = true});
-  EXPECT_EQ(failing.flush(), IoStatus::kOk);
-  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
-  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
-  EXPECT_EQ(failing.write(BlockAddress(0), filled(4, 1)), IoStatus::kOk) << "only flushes are broken";
-}
-
-TEST_F(FailingDiskTest, CountsAreSavedAndLoadedWithASnapshot) {
-  FailingDisk failing(disk, {.fail_flush = 2});
-  EXPECT_EQ(failing.flush(), IoStatus::kOk);
-  const CallCounts saved = failing.save();
-  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
-  failing.load(saved);
-  EXPECT_EQ(failing.flush(), IoStatus::kIoError);
-}
-
-struct TraceDiskTest : Fixture {};
-
-TEST_F(TraceDiskTest, TheObserverSeesEachCallAndWhatTheTargetWasTold) {
-  FailingDisk failing(disk, {.fail_flush = 1});
-  std::vector<DiskCall> calls;
-  TraceDisk traced(failing, [&](const DiskCall& call) { calls.push_back(call); });
-  const Bytes bytes = filled(8, 5);
-  traced.note({BoundaryKind::kOpBegin, 1});
-  EXPECT_EQ(traced.write(BlockAddress(3), bytes, {.fua = true}), IoStatus::kOk);
-  EXPECT_EQ(traced.flush(), IoStatus::kIoError);
-  EXPECT_EQ(traced.discard(BlockAddress(9), BlockCount(1)), IoStatus::kOutOfRange);
-  ASSERT_EQ(calls.size(), 4u);
-  EXPECT_EQ(calls[0].boundary.number, 1u);
-  EXPECT_EQ(calls[1].kind, DiskCall::Kind::kWrite);
-  EXPECT_EQ(calls[1].first, BlockAddress(3));
-  EXPECT_EQ(calls[1].bytes.size(), 8u);
-  EXPECT_TRUE(calls[1].flags.fua);
-  EXPECT_EQ(calls[2].status, IoStatus::kIoError);
-  EXPECT_EQ(calls[3].status, IoStatus::kOutOfRange);
-  EXPECT_EQ(content(traced, 3, 8), bytes);
-  EXPECT_EQ(calls.back().kind, DiskCall::Kind::kRead);
-}
-
 TEST_F(MediaTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(4, 5)), IoStatus::kOk);
   const MediaState written = disk.save();
@@ -166,7 +108,7 @@ TEST_F(MediaTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
     disk.load(written);
     disk.set_discard(reads);
     EXPECT_EQ(disk.discard(BlockAddress(2), BlockCount(1)), IoStatus::kOk);
-    Media again(written);
+    Media again(written.durable);
     again.redo(disk.state().log);
     EXPECT_EQ(again.state().current, disk.state().current);
     return content(disk, 2, 4);
@@ -174,6 +116,148 @@ TEST_F(MediaTest, WhatDiscardedBlocksReadAsIsTheDevicesChoice) {
   EXPECT_EQ(discarded(DiscardReads::kZeros), filled(4, 0));
   EXPECT_EQ(discarded(DiscardReads::kOld), filled(4, 5));
   EXPECT_EQ(discarded(DiscardReads::kGarbage), filled(4, 0xDB));
+}
+
+TEST_F(MediaTest, ARedoneLogGoesOnInSerialNumbers) {
+  ASSERT_EQ(disk.write(BlockAddress(1), filled(8, 9)), IoStatus::kOk);
+  ASSERT_EQ(disk.flush(), IoStatus::kOk);
+  Media other(MediaState(Image({4, BlockCount(8)}), 50));
+  other.redo(disk.state().log);
+  ASSERT_EQ(other.write(BlockAddress(3), filled(4, 1)), IoStatus::kOk);
+  std::vector<const Event*> events;
+  const Log& log = other.state().log;
+  log.events(events);
+  ASSERT_EQ(events.size(), 3u);
+  for (uint64_t i = 0; i < 3; i++) EXPECT_EQ(log.serial_of(*events[i]), 50 + i);
+  EXPECT_EQ(disk.state().log.serial_of(*events[0]), 0u) << "the event itself is shared and unchanged";
+}
+
+// Two disks of 8 blocks.
+struct TwoDisksTest : Fixture {
+  TwoDisksTest() { disk = Media(Image({.block_size = 4, .block_count = BlockCount(16), .disks = 2})); }
+};
+
+TEST_F(TwoDisksTest, EachDiskHasItsOwnBlocks) {
+  Disk& second = disk.disk(1);
+  EXPECT_EQ(&disk.disk(0), &disk);
+  EXPECT_EQ(disk.geometry(), (Geometry{4, BlockCount(8)}));
+  EXPECT_EQ(second.geometry(), disk.geometry());
+  ASSERT_EQ(disk.write(BlockAddress(5), filled(4, 1)), IoStatus::kOk);
+  ASSERT_EQ(second.write(BlockAddress(5), filled(8, 2)), IoStatus::kOk);
+  ASSERT_EQ(second.discard(BlockAddress(6), BlockCount(1)), IoStatus::kOk);
+  EXPECT_EQ(content(disk, 4, 12),
+            (Bytes{{}, {}, {}, {}, std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1}, {}, {}, {}, {}}));
+  EXPECT_EQ(content(second, 5, 4), filled(4, 2));
+  EXPECT_EQ(content(second, 6, 4), filled(4, 0));
+  EXPECT_EQ(disk.state().current.block(BlockAddress(13))->bytes()[0], std::byte{2});
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]->disk, 0u);
+  EXPECT_EQ(events[1]->disk, 1u);
+  EXPECT_EQ(events[1]->first, BlockAddress(13)) << "in the address space of both";
+  EXPECT_EQ(events[2]->disk, 1u);
+}
+
+TEST_F(TwoDisksTest, FlushesAndBoundariesGoToOneLog) {
+  ASSERT_EQ(disk.disk(1).flush(), IoStatus::kOk);
+  disk.disk(1).note({BoundaryKind::kOpEnd});
+  ASSERT_EQ(disk.flush(), IoStatus::kOk);
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]->kind, EventKind::kFlush);
+  EXPECT_EQ(events[0]->disk, 1u);
+  EXPECT_EQ(events[1]->kind, EventKind::kBoundary);
+  EXPECT_EQ(events[2]->disk, 0u);
+}
+
+TEST_F(TwoDisksTest, AnAccessBeyondTheEndOfADiskIsAStrayOfThatDisk) {
+  const Bytes two = filled(8, 5);
+  Bytes out(4);
+  EXPECT_EQ(disk.write(BlockAddress(7), two), IoStatus::kOutOfRange) << "not the first block of disk 1";
+  EXPECT_EQ(disk.read(BlockAddress(8), out), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.disk(1).write(BlockAddress(7), two), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.disk(1).discard(BlockAddress(8), BlockCount(1)), IoStatus::kOutOfRange);
+  EXPECT_EQ(disk.disk(1).read(BlockAddress(7), out), IoStatus::kOk);
+  EXPECT_EQ(disk.state().current, Image({.block_size = 4, .block_count = BlockCount(16), .disks = 2}));
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  ASSERT_EQ(events.size(), 4u);
+  const std::array<std::pair<uint32_t, uint64_t>, 4> expected = {{{0, 7}, {0, 8}, {1, 7}, {1, 8}}};
+  for (size_t i = 0; i < 4; i++) {
+    EXPECT_EQ(events[i]->kind, EventKind::kStray);
+    EXPECT_EQ(events[i]->disk, expected[i].first) << i;
+    EXPECT_EQ(events[i]->first, BlockAddress(expected[i].second)) << i << ": the address on the disk";
+  }
+}
+
+TEST_F(TwoDisksTest, MisuseOfTheSecondRawFlashNamesIt) {
+  disk = Media(Image({4, BlockCount(16), 4, 2}));
+  ASSERT_EQ(disk.disk(1).discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
+  ASSERT_EQ(disk.disk(1).write(BlockAddress(5), filled(4, 3)), IoStatus::kOk);
+  EXPECT_EQ(disk.disk(1).write(BlockAddress(5), filled(4, 3)), IoStatus::kMisuse);
+  EXPECT_EQ(disk.write(BlockAddress(5), filled(4, 3)), IoStatus::kMisuse) << "never erased";
+  std::vector<const Event*> events;
+  disk.state().log.events(events);
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[2]->disk, 1u);
+  EXPECT_EQ(events[2]->first, BlockAddress(5));
+  EXPECT_EQ(events[3]->disk, 0u);
+}
+
+TEST_F(TwoDisksTest, FailingCallsAreCountedOverAllDisks) {
+  disk.fail_call(3);
+  EXPECT_EQ(disk.write(BlockAddress(0), filled(4, 1)), IoStatus::kOk);
+  EXPECT_EQ(disk.disk(1).write(BlockAddress(0), filled(4, 1)), IoStatus::kOk);
+  EXPECT_FALSE(disk.call_failed());
+  EXPECT_EQ(disk.disk(1).flush(), IoStatus::kIoError);
+  EXPECT_TRUE(disk.call_failed());
+  EXPECT_EQ(disk.disk(1).flush(), IoStatus::kOk);
+}
+
+TEST_F(TwoDisksTest, ACopyHasDisksOfItsOwn) {
+  ASSERT_EQ(disk.disk(1).write(BlockAddress(0), filled(4, 1)), IoStatus::kOk);
+  Media copy = disk;
+  ASSERT_EQ(copy.disk(1).write(BlockAddress(0), filled(4, 2)), IoStatus::kOk);
+  EXPECT_EQ(content(disk.disk(1), 0, 4), filled(4, 1));
+  EXPECT_EQ(content(copy.disk(1), 0, 4), filled(4, 2));
+}
+
+TEST_F(TwoDisksTest, ScratchAndFirstReadsKnowTheSecondDisk) {
+  ASSERT_EQ(disk.disk(1).write(BlockAddress(2), filled(4, 1)), IoStatus::kOk);
+  FirstReads reads;
+  reads.restart(disk.state().current.geometry().block_count);
+  disk.watch(&reads);
+  disk.begin_scratch(Media::Keep::kNothing);
+  EXPECT_EQ(content(disk.disk(1), 2, 4), filled(4, 1));
+  ASSERT_EQ(disk.disk(1).write(BlockAddress(2), filled(4, 9)), IoStatus::kOk);
+  EXPECT_EQ(content(disk.disk(1), 2, 4), filled(4, 9));
+  EXPECT_EQ(content(disk, 2, 4), filled(4, 0));
+  ASSERT_EQ(reads.addresses().size(), 2u);
+  EXPECT_EQ(reads.addresses()[0], BlockAddress(10));
+  EXPECT_EQ(reads.addresses()[1], BlockAddress(2));
+}
+
+TEST(GeometryTest, SeveralDisksShareOneAddressSpace) {
+  const Geometry three{.block_size = 4, .block_count = BlockCount(12), .disks = 3};
+  EXPECT_EQ(three.blocks_per_disk(), 4u);
+  EXPECT_EQ(three.first_block_of(2), BlockAddress(8));
+  EXPECT_EQ(three.disk_of(BlockAddress(7)), 1u);
+  EXPECT_EQ(three.disk_of(BlockAddress(8)), 2u);
+  EXPECT_EQ(three.one_disk(), (Geometry{4, BlockCount(4)}));
+  EXPECT_NE(three.digest(), (Geometry{4, BlockCount(12)}).digest());
+  EXPECT_NE(three.digest(), (Geometry{4, BlockCount(12), 2}).digest());
+}
+
+// The digest of one disk is part of every fingerprint, so it must not change.
+TEST(GeometryTest, TheDigestOfOneDiskIsPinned) {
+  const auto pinned = [](const Geometry& g) {
+    return digest_at(g.block_size,
+                     digest_at(g.block_count.value, Digest{0x67656f6d65747279u, 1 + g.erase_blocks}));
+  };
+  for (const Geometry& one : {Geometry{512, BlockCount(64)}, Geometry{128, BlockCount(32), 4}})
+    EXPECT_EQ(one.digest(), pinned(one));
 }
 
 struct ScratchTest : Fixture {};
@@ -185,7 +269,7 @@ TEST_F(ScratchTest, ReadsSeeWritesAndTheStateDoesNot) {
   ASSERT_EQ(disk.write(BlockAddress(2), filled(8, 5)), IoStatus::kOk);
   ASSERT_EQ(disk.discard(BlockAddress(3), BlockCount(1)), IoStatus::kOk);
   ASSERT_EQ(disk.flush(), IoStatus::kOk);
-  disk.note({BoundaryKind::kPromise, 1});
+  disk.note({BoundaryKind::kPromise});
   EXPECT_EQ(content(disk, 1, 4), filled(4, 3));
   EXPECT_EQ(content(disk, 2, 4), filled(4, 5));
   EXPECT_EQ(content(disk, 3, 4), filled(4, 0));
@@ -221,8 +305,8 @@ TEST_F(ScratchTest, WhatIsWrittenBackIsNoChange) {
   }
 }
 
-// Blocks that are open: each holds a value of its own, once somebody asks.
-struct OddBlocksOpen : Decider {
+// Decides each odd block to hold a value of its own.
+struct OddBlocksUndecided : Decider {
   bool decide(BlockAddress address, BlockRef* block) override {
     asked.push_back(address.value);
     if (address.value % 2 == 0) return false;
@@ -232,15 +316,14 @@ struct OddBlocksOpen : Decider {
   std::vector<uint64_t> asked;
 };
 
-// Nobody who uses a disk can tell whether it is in scratch: by what is read, by what is asked for, by the
-// log.
+// Scratch is not visible to a user of the disk: reads, questions to the Decider and the log are the same.
 TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     Image start({4, BlockCount(8)});
     for (uint64_t b = 0; b < 8; b += 1 + random() % 3) start.write(BlockAddress(b), filled(4, 50));
     Media plain{start}, scratch{start};
-    OddBlocksOpen of_plain, of_scratch;
+    OddBlocksUndecided of_plain, of_scratch;
     FirstReads plain_reads, scratch_reads;
     plain_reads.restart(BlockCount(8));
     scratch_reads.restart(BlockCount(8));
@@ -272,7 +355,7 @@ TEST_F(ScratchTest, IsUsedLikeAnyDisk) {
   }
 }
 
-// A disk that leaves discarded blocks alone makes the log depend on what was there.
+// If discarded blocks keep their content, the log depends on that content.
 TEST_F(MediaTest, ADiscardThatKeepsTheOldContentIsARead) {
   FirstReads reads;
   reads.restart(disk.geometry().block_count);
@@ -346,7 +429,7 @@ TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
   EXPECT_EQ(std::vector(reads.addresses().begin(), reads.addresses().end()), expected);
 }
 
-// Everything holds sevens, once somebody asks.
+// Decides each block to hold sevens.
 struct Sevens : Decider {
   bool decide(BlockAddress address, BlockRef* block) override {
     asked.push_back(address.value);
@@ -356,9 +439,9 @@ struct Sevens : Decider {
   std::vector<uint64_t> asked;
 };
 
-// Regression: what an erase leaves when it is cut off was taken from the newest content that an earlier power
-// cut might have left, whatever that had in fact left.
-TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
+// Regression: an interrupted erase left the newest content that an earlier power cut might have left,
+// although that cut had lost it.
+TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftUndecided) {
   disk.load(MediaState(Image({4, BlockCount(8), 4})));
   FirstReads reads;
   reads.restart(disk.geometry().block_count);
@@ -371,8 +454,8 @@ TEST_F(RawFlashTest, AnEraseDecidesWhatAPowerCutLeftOpen) {
   EXPECT_EQ(content(disk, 4, 16), filled(16, 0xFF));
 }
 
-// What is open holds something already, so to look is no change, and whether a write is one depends on it.
-TEST_F(MediaTest, WhatIsOpenIsComparedAsItIsDecided) {
+// Deciding an undecided block is no change, and whether a write changes it depends on what was decided.
+TEST_F(MediaTest, AnUndecidedBlockIsComparedAsItIsDecided) {
   enum class Way { kFlash, kPlain, kScratch };
   for (const Way way : {Way::kFlash, Way::kPlain, Way::kScratch}) {
     disk = Media(Image({4, BlockCount(8), way == Way::kFlash ? 4u : 0u}));

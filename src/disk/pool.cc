@@ -44,9 +44,9 @@ struct FreeList {
   size_t length;
 };
 
-// Life of a thread's lists: new, open (a Reaper will empty them at the end of the thread), closed
-// (emptied; what is given back later, by objects that outlive the thread's locals, goes to free()).
-enum class Phase { kNew, kOpen, kClosed };
+// Life of a thread's lists: new; active (a Reaper will empty them at the end of the thread); closed (emptied:
+// memory that is given back later, by objects that outlive the thread's locals, goes to free()).
+enum class Phase { kNew, kActive, kClosed };
 
 // Trivial on purpose: a thread_local with a constructor costs a check at every use.
 constinit thread_local FreeList lists[kClasses] = {};
@@ -65,10 +65,10 @@ struct Reaper {
   }
 };
 
-void open_lists() {
+void activate_lists() {
   thread_local Reaper reaper;
   (void)&reaper;  // the mention constructs it
-  phase = Phase::kOpen;
+  phase = Phase::kActive;
 }
 
 void* from_malloc(size_t bytes) {
@@ -93,7 +93,7 @@ void* pool_take(size_t bytes) {
 
 void pool_give(void* memory, size_t bytes) noexcept {
   if (!kPooled || bytes > kCoarseLimit || phase == Phase::kClosed) return std::free(memory);
-  if (phase == Phase::kNew) open_lists();
+  if (phase == Phase::kNew) activate_lists();
   const SizeClass size = class_of(bytes);
   FreeList& list = lists[size.index];
   if (list.length * size.bytes >= kKeepBytes) return std::free(memory);

@@ -1,10 +1,10 @@
 // Memory for small immutable things: blocks, tree nodes, log events, snapshots.
 //
-// Exploring copies, changes and drops images millions of times a second. The pool keeps what was
-// given back in lists of its thread, one per size class, so that steady work never reaches malloc and
-// takes no lock. Memory may be given back on another thread than it was taken on; it then stays there.
-// Each list is bounded, so a thread that only gives does not hoard. Under a sanitizer the pool steps
-// aside, so that misuse is seen.
+// Exploring copies, changes and drops images millions of times a second. The pool keeps memory that was
+// given back in lists of the thread, one per size class, so steady work never calls malloc and takes no
+// lock. Memory may be given back on another thread than it was taken on; it then goes to the lists of that
+// thread. Each list is bounded, so a thread that only gives memory back does not hoard it. Under a sanitizer
+// the pool only calls malloc and free, so that misuse is found.
 #pragma once
 
 #include <cstddef>
