@@ -37,7 +37,7 @@ struct Block {
 
 using BlockRef = Ref<Block>;  // null: all bytes are zero
 
-// The block with these bytes. CrashPoints first in a small direct-mapped cache of this thread, so that
+// The block with these bytes. Looks first in a small direct-mapped cache of this thread, so that
 // content written again and again is stored once; docs/design/images.md says why there is no global table.
 BlockRef make_block(std::span<const std::byte> bytes);
 

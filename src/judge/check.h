@@ -57,7 +57,7 @@ class Check {
 
 namespace detail {
 
-// CrashPoints for one choice among the successors of a state.
+// Looks for one choice among the successors of a state.
 template <class System>
 struct ChoiceSink : FullSink<System> {
   typename System::State& next() { return built; }

@@ -37,7 +37,7 @@ inline constexpr unsigned kPackBlocks = 3;
 enum Log : uint8_t { kHotData, kWarmData, kColdData, kHotNode, kWarmNode, kColdNode };
 inline constexpr unsigned kLogs = 6;
 
-// What a block is for, as BlockKind of its writes.
+// The kind of a block.
 enum class Kind : uint16_t {
   kUnknown,
   kHeader,

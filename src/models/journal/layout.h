@@ -31,7 +31,7 @@ inline constexpr unsigned kEntries = 4;  // of a directory block
 inline constexpr unsigned kNameLength = 8;
 inline constexpr unsigned kMaxBlocks = 128;  // of the disk
 
-// What a block is for, as BlockKind of its writes.
+// The kind of a block.
 enum class Kind : uint8_t {
   kUnknown,
   kSuper,
@@ -158,7 +158,7 @@ class Layout {
   bool is_home(unsigned a) const { return a >= maps_ && a < end_; }
   unsigned index_of(Address a) const { return a - data_; }
   unsigned first_inode(Address a) const { return (a - inodes_) * kInodesInBlock; }
-  // What lies at an address, as far as the address tells.
+  // The kind of the block at an address, as far as the address decides it.
   Kind kind_of(Address a) const {
     if (a == block_map()) return Kind::kBlockMap;
     if (a == inode_map()) return Kind::kInodeMap;
