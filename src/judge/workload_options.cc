@@ -34,37 +34,36 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
   return {
       OptionSpec::choice(
           "crash", {"prefixes", "subsets", "lazy", "none"}, crash,
-          says("what a power cut keeps of the writes since the last flush: the first so many; "
-               "any of them, tried one by one up to a bound; any of them, told apart only where "
-               "recovery looks; or the power never goes")),
+          says("crash states: prefixes, subsets (enumerated, bounded), lazy (all subsets, decided on first "
+               "read), none")),
       OptionSpec::choice(
           "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, "by-crash",
-          says("what the device does to writes that no flush has followed: as `crash` says; "
-               "keeps their order; the same, and of the one that is cut off its first blocks; "
-               "any of them may be lost; keeps their order, and of the one that is cut off any "
-               "blocks; any of them may be lost, and blocks of one write by themselves")),
+          says("what a power cut may do to unflushed writes: by-crash (as `crash` implies), ordered (keeps a "
+               "prefix), torn (also a prefix of the interrupted write), disk (loses any of them), scattered "
+               "(keeps a prefix, and any blocks of the interrupted write), hostile (loses any blocks)")),
       OptionSpec::choice(
           "atomic", {"by-device", "whole", "512", "1024", "2048", "4096"}, "by-device",
-          says("bytes that the device writes at once: a longer write may be cut between these, and "
-               "smaller blocks that share them keep their order; whole: no write is cut")),
-      OptionSpec::choice("write_cache", {"by-device", "volatile", "through"}, "by-device",
-                         says("what is written is durable after a flush or with FUA; or when it returns")),
+          says("bytes that the device writes atomically: a longer write may tear at a multiple of this, and "
+               "smaller blocks within one unit keep their order; whole: no write tears")),
+      OptionSpec::choice(
+          "write_cache", {"by-device", "volatile", "through"}, "by-device",
+          says("volatile (a write is durable after a flush, or with FUA), through (when it returns)")),
       OptionSpec::choice("discarded", {"zeros", "old", "garbage"}, "zeros",
-                         says("what discarded blocks read as")),
-      OptionSpec::integer("samples", 0, 1000, 7,
-                          says("with crash=subsets: crash states that are drawn where there are too many to "
-                               "try them all")),
-      OptionSpec::integer("sample_seed", 0, 1'000'000'000, 0, says("another seed draws others")),
-      OptionSpec::integer("nesting", 0, 3, 0,
-                          says("power cuts in recovery, in recovery from that, and so on, at most")),
+                         says("content of discarded blocks")),
+      OptionSpec::integer(
+          "samples", 0, 1000, 7,
+          says("crash=subsets: random crash states of a crash point that has too many to try all")),
+      OptionSpec::integer("sample_seed", 0, 1'000'000'000, 0,
+                          says("crash=subsets: seed of these random crash states")),
+      OptionSpec::integer("nesting", 0, 3, 0, says("power cuts during recovery, nested at most this deep")),
       OptionSpec::flag("all_nested", false,
-                       says("power cuts in recovery also where it has changed nothing that it had read")),
+                       says("cut the power in recovery also before it has changed a block that it had read")),
   };
 }
 
 OptionSpec both_ways_spec() {
   return OptionSpec::flag("both_ways", false,
-                          "recovery by the mount alone must bring back what the check and the mount do");
+                          "recovery by mount alone must give the same tree as fsck and mount");
 }
 
 OptionSpec failures_spec() {

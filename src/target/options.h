@@ -1,7 +1,7 @@
-// Options: the switches that a target declares, and the values that a user gave them.
+// Options: the options that a target declares, and the values that a user sets.
 //
-// A target lists its options once; help, parsing, error messages and the text in a trace all come from
-// that list.
+// A target declares its options in one list; help, parsing, error messages and the text in a finding come
+// from it.
 //
 //   const std::vector<OptionSpec> kOptions = {
 //       OptionSpec::choice("order", {"naive", "pointed"}, "pointed", "what is written first"),
@@ -28,10 +28,10 @@ struct OptionSpec {
   Type type = Type::kFlag;
   std::vector<std::string> values;  // of a choice
   int64_t min = 0, max = 1;         // of an integer
-  int64_t fallback = 0;             // without a user's word: a position in `values`, a number, or 0 and 1
+  int64_t fallback = 0;             // the default: a position in `values`, a number, or 0 and 1
   std::string help;                 // one line
 
-  // The fallback is one of the values; an integer lies within its range.
+  // The fallback must be one of the values, or within the range.
   static OptionSpec choice(std::string name, std::vector<std::string> values, std::string_view fallback,
                            std::string help);
   static OptionSpec integer(std::string name, int64_t min, int64_t max, int64_t fallback, std::string help);
@@ -45,22 +45,22 @@ struct OptionSpec {
 
 class Options {
  public:
-  // Each option has its fallback. No two have the same name.
+  // All options have their fallbacks. Names must be different.
   explicit Options(std::vector<OptionSpec> specs);
-  // The same, and then each "name=value" in turn.
+  // Also sets each "name=value", in order.
   static Result<Options> parse(std::vector<OptionSpec> specs, const std::vector<std::string>& assignments);
 
-  // Bad input if two of them have one name: for the words of a user, who would not know which of them counts.
+  // Bad input if two assignments have the same name. For what a user types.
   static Status each_once(const std::vector<std::string>& assignments);
 
-  // "name=value". The last word on an option counts. On error nothing changes, and the message names what
-  // would be right.
+  // Sets one "name=value"; a later one overrides an earlier one. On error nothing changes, and the message
+  // lists the allowed values.
   Status set(std::string_view assignment);
 
   bool has(std::string_view name) const { return position(name) != specs_.size(); }
-  // Whether it has another value than its fallback.
+  // Whether its value is not the fallback.
   bool differs(std::string_view name) const;
-  // Asked only for what is declared, as the type that it is declared as.
+  // The option must be declared with this type.
   int64_t integer(std::string_view name) const { return value(name, OptionSpec::Type::kInteger); }
   bool flag(std::string_view name) const { return value(name, OptionSpec::Type::kFlag) != 0; }
   template <class Enum>
@@ -70,13 +70,13 @@ class Options {
   std::string_view choice_text(std::string_view name) const;
 
   const std::vector<OptionSpec>& specs() const { return specs_; }
-  // What differs from the fallbacks, in the order of declaration: "order=naive files=2". What parse()
-  // makes of its words is equal to this.
+  // The values that differ from the fallbacks, in the order of declaration: "order=naive files=2". parse() of
+  // these words gives equal options.
   std::string text() const;
 
  private:
   int64_t value(std::string_view name, OptionSpec::Type type) const;
-  size_t position(std::string_view name) const;  // specs_.size() if there is none
+  size_t position(std::string_view name) const;  // specs_.size() if not declared
 
   std::vector<OptionSpec> specs_;
   std::vector<int64_t> values_;

@@ -1,7 +1,7 @@
-// Problem: one thing that a target's own check found wrong, as numbers; text comes from the catalogue.
+// Problem: one defect that the offline check of a target found, as numbers.
 //
-// A target declares its problems once, as a table. The check fills a RepairReport with entries of that
-// table and up to four numbers each. Reports and findings are made from it; no text is made before.
+// A target declares its problems once, as a table (Vocabulary::problems). The check adds entries to a
+// RepairReport: a position in that table and up to four numbers. Text is made only for a report.
 //
 //   constexpr ProblemKind kProblems[] = {{"M2", "lost-block", Severity::kCritical,
 //                                         "block {1} of file {0} is free in the table"}};
@@ -17,20 +17,20 @@
 namespace sisyfs {
 
 enum class Severity : uint8_t {
-  kRepairable,  // nothing is lost by repairing it, e.g. a block that nobody uses
-  kCritical,    // something is lost or will be
+  kRepairable,  // a repair loses nothing, e.g. an allocated block that no file uses
+  kCritical,    // data is lost, or will be
 };
 
 struct ProblemKind {
   const char* code;  // stable: "M2"
   const char* name;  // stable: "lost-block"
   Severity severity;
-  const char* text;  // {0} .. {3} stand for the numbers
-  int block = -1;    // which of them is a block of the disk, whose fate a report then tells; -1: none
+  const char* text;  // {0} .. {3} are replaced by the numbers
+  int block = -1;    // which number is a block of the disk, whose writes a report then lists; -1: none
 };
 
 struct Problem {
-  uint16_t kind = 0;  // position in the target's table
+  uint16_t kind = 0;  // position in the table
   bool repaired = false;
   std::array<int64_t, 4> context{};
 
@@ -45,9 +45,9 @@ struct RepairReport {
   void add(uint16_t kind, bool repaired, std::array<int64_t, 4> context = {}) {
     problems.push_back({kind, repaired, context});
   }
-  // Nothing was wrong.
+  // No problems.
   bool clean() const { return error == 0 && problems.empty(); }
-  // Nothing is wrong any more.
+  // All problems were repaired.
   bool sound() const;
 };
 

@@ -1,12 +1,13 @@
-// Snapshot: the memory of a target at a moment, as a value.
+// Snapshot: the memory of a target at one moment, as a value.
 //
-// What is in it only the target knows; others copy it, keep it and compare its digest. Up to 128 bytes
-// of plain memory lie in the snapshot itself; anything else is kept once, in pooled memory, and shared by all
-// copies. So saving plain memory allocates nothing once the pool has grown. A snapshot never changes.
+// Only the target knows its content; other code copies it, stores it and compares its digest. Up to 128 bytes
+// of plain memory are stored in the snapshot itself. Larger memory is stored once, in pooled memory, and
+// shared by all copies. So saving plain memory does not allocate once the pool has grown. A snapshot never
+// changes.
 //
 //   Snapshot save() const { return Snapshot(memory_); }                 // plain, without padding
 //   Snapshot save() const { return Snapshot(memory_, memory_.digest()); }  // anything that can be copied
-//   void load(const Snapshot& s, Disk& disk) { memory_ = s.as<Memory>(); ... }
+//   void load(const Snapshot& s, Media& media) { memory_ = s.as<Memory>(); ... }
 #pragma once
 
 #include <array>
@@ -27,15 +28,15 @@ class Snapshot {
  public:
   static constexpr size_t kInlineSize = 128;
 
-  // Of nothing: for a target that is not mounted and remembers nothing.
+  // Empty: for a target that is not mounted and has no memory to save.
   Snapshot() = default;
 
-  // The digest is that of the bytes, so they must all mean something.
+  // The digest is that of the bytes, so the type must have no padding.
   template <class T>
   requires(std::has_unique_object_representations_v<T>) explicit Snapshot(const T& memory)
       : Snapshot(memory, digest_of(&memory, sizeof memory)) {}
 
-  // The digest says which memories are equal.
+  // Equal digests must mean equal memories.
   template <class T>
   Snapshot(T memory, const Digest& digest) : digest_(digest), type_(&kType<T>) {
     if constexpr (kFits<T>) {
@@ -63,7 +64,7 @@ class Snapshot {
   template <class T>
   static constexpr bool kFits = std::is_trivially_copyable_v<T> && sizeof(T) <= kInlineSize &&
                                 alignof(T) <= alignof(std::max_align_t);
-  // One object for each type; its address tells types apart and is not used for anything else.
+  // One object for each type. Only its address is used, to tell types apart.
   template <class T>
   static inline char kType = 0;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOps = 32;
 
-// One call, and what the disk had seen when it was over.
+// One call, and the number of disk events at its end.
 struct Done {
   std::string call;
   OpResult result;
@@ -50,13 +50,13 @@ Run run(const TargetKind& kind, const Bounds& wanted) {
     workload->from(tree, &ops);
     std::erase_if(ops, [](const Candidate& c) { return c.op.kind == OpKind::kRemount || c.error != 0; });
     if (ops.empty()) break;
-    // Some of each kind, and more often such as make something.
+    // A fixed choice that varies the kind of op.
     const Op op = ops[static_cast<size_t>(i) * 7 % ops.size()].op;
     (void)sisyfs::apply(op, tree);
     good = note(to_text(op), target->apply(op));
   }
   if (good) note("unmount", OpResult::of(target->unmount()));
-  (void)target->has_faults()->take_faults();  // those are for the search to find
+  (void)target->has_faults()->take_faults();  // the search finds and reports faults
   out.log = disk.state().log;
   return out;
 }
@@ -87,7 +87,7 @@ bool same(const Event& a, const Event& b) {
   return true;
 }
 
-// Where two runs part; empty if they do not.
+// The first difference between two runs; empty if there is none.
 std::string parting(const Run& a, const Run& b, size_t block_size) {
   std::vector<const Event*> x, y;
   a.log.events(x);
@@ -133,7 +133,7 @@ Status check_determinism(PluginHost& host, const TargetKind& kind, const Bounds&
                           "--set clock=fixed"
                         : "; it must not depend on random numbers, uninitialized memory or addresses"));
   }
-  // Outside of a namespace time has to pass by itself.
+  // Without a namespace the clock cannot be set, so wait until it has moved.
   usleep(1'100'000);
   const std::string where = parting(first, run(kind, bounds), host.geometry().block_size);
   if (where.empty()) return {};

@@ -1,8 +1,9 @@
-// Whether a plug-in does the same twice.
+// Checks that a plug-in is deterministic.
 //
-// A search relies on it: what is done again, from a snapshot or in another process, must come out alike. So
-// before the search some ops are done twice from the start, the second time with another time of day, other
-// random numbers and other rubbish in fresh memory, and everything that reached the disk is compared.
+// A search relies on it: calls that are repeated, from a snapshot or in another process, must have the same
+// effect. So before the search some ops are run twice from the start. The second run has another time of day,
+// other random numbers and other content in fresh memory. All disk accesses and answers of the two runs are
+// compared.
 #pragma once
 
 #include "adapters/plugin/plugin_host.h"
@@ -12,7 +13,7 @@
 
 namespace sisyfs {
 
-// An error tells the first difference. With `fixed_clock` the time is the same both times.
+// The error describes the first difference. With `fixed_clock` both runs have the same time of day.
 Status check_determinism(PluginHost& host, const TargetKind& kind, const Bounds& bounds, bool fixed_clock);
 
 }  // namespace sisyfs

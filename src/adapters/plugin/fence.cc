@@ -21,8 +21,8 @@
 namespace sisyfs {
 namespace {
 
-constexpr int kTick = SIGVTALRM;  // of the clock that ends calls; nobody else uses it
-constexpr int kTasted = 113;      // exit code of a process that tried a call and came back
+constexpr int kTick = SIGVTALRM;  // of the timer that ends calls; no other code uses it
+constexpr int kReturned = 113;    // exit code of a process that tried a call and came back
 constexpr double kTickSeconds = 0.2;
 constexpr size_t kSignalStack = size_t{64} << 10;
 
@@ -31,7 +31,7 @@ thread_local Fence* current = nullptr;
 bool (*page_watcher)(void*) = nullptr;
 BlackBox* black_box = nullptr;
 
-void* place_of(const void* context) {
+void* code_of(const void* context) {
   const auto* registers = static_cast<const ucontext_t*>(context);
 #if defined(__x86_64__)
   return reinterpret_cast<void*>(registers->uc_mcontext.gregs[REG_RIP]);
@@ -72,8 +72,8 @@ const char* signal_name(int signal) {
   }
 }
 
-std::string place_text(const void* place) {
-  const std::string text = source_location(place);
+std::string location_text(const void* code) {
+  const std::string text = source_location(code);
   return text.empty() ? text : " at " + text;
 }
 
@@ -99,15 +99,15 @@ struct FenceSignals {
     if (signal == SIGSEGV && page_watcher != nullptr && page_watcher(info->si_addr)) return;
     Fence* fence = current;
     if (fence == nullptr || fence->inside_ == 0) {
-      // Ours: as if there were no handler.
+      // A fault of the checker: as if there were no handler.
       std::signal(signal, SIG_DFL);
-      if (info->si_code <= 0) raise(signal);  // sent; others come again by themselves
+      if (info->si_code <= 0) raise(signal);  // it was sent; a real fault comes again
       return;
     }
     fence->signal_ = signal;
     fence->address_ = signal == SIGSEGV || signal == SIGBUS ? info->si_addr : nullptr;
-    fence->place_ = place_of(context);
-    // What is touched just around the end of the stack was meant to be on it.
+    fence->code_ = code_of(context);
+    // An access close to the end of the stack is a stack overflow.
     const intptr_t beyond =
         reinterpret_cast<intptr_t>(info->si_addr) - reinterpret_cast<intptr_t>(stack_of(context));
     if (signal == SIGSEGV && beyond > -65536 && beyond < 4096) fence->said_ = "SIGSEGV: its stack is used up";
@@ -131,8 +131,8 @@ struct FenceSignals {
 
 namespace {
 
-// What a thread needs that enters a fence: a stack for its handlers, as its own may be what has run out, and
-// a clock. The clock of the wall, because code may also wait for ever.
+// What a thread needs to enter a fence: a stack for its signal handlers, since its own may have overflowed,
+// and a timer. The timer counts wall-clock time, because code may also wait forever.
 struct ThreadSetup {
   ThreadSetup() : stack(std::make_unique<std::byte[]>(kSignalStack)) {
     FenceSignals::install();
@@ -179,9 +179,9 @@ bool Fence::enter() {
   ticks_ = 0;
   time_is_up_ = 0;
   said_ = nullptr;
-  place_ = nullptr;
+  code_ = nullptr;
   signal_ = 0;
-  if (black_box != nullptr && !tasting_) {
+  if (black_box != nullptr && !trying_) {
     for (uint32_t i = 0; i < black_box->deaths; ++i)
       if (black_box->deadly[i] == call_ && !survives(i)) return false;
     black_box->call = call_;
@@ -191,27 +191,27 @@ bool Fence::enter() {
   return true;
 }
 
-// The call in a process that is there for nothing else, and whether it came back there. In that process it
-// returns true, and the process ends with the call.
+// Tries the call in a forked process first, and says whether it returned there. In the forked process it
+// returns true, and that process ends with the call.
 bool Fence::survives(uint32_t death) {
-  const pid_t taster = fork();
-  if (taster == 0) {
-    tasting_ = true;
+  const pid_t child = fork();
+  if (child == 0) {
+    trying_ = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nowhere, STDERR_FILENO);  // what it says was said before
+    dup2(nowhere, STDERR_FILENO);  // its message was printed before
     return true;
   }
   int status = 0;
-  const bool waited = taster > 0 && waitpid(taster, &status, 0) == taster;
-  if (!waited || (WIFEXITED(status) && WEXITSTATUS(status) == kTasted)) return true;
+  const bool waited = child > 0 && waitpid(child, &status, 0) == child;
+  if (!waited || (WIFEXITED(status) && WEXITSTATUS(status) == kReturned)) return true;
   fault_ = kDied;
   said_ = black_box->texts[death];
   return false;
 }
 
 bool Fence::leave() {
-  if (tasting_) _exit(kTasted);
+  if (trying_) _exit(kReturned);
   inside_ = 0;
   current = nullptr;
   if (black_box != nullptr) black_box->inside = false;
@@ -224,9 +224,9 @@ void Fence::jump(uint32_t fault) {
   siglongjmp(jump_, 1);
 }
 
-void Fence::die_at(uint32_t fault, const char* text, const void* place) {
+void Fence::die_at(uint32_t fault, const char* text, const void* code) {
   if (current != this) return;
-  place_ = place;
+  code_ = code;
   std::strncpy(words_, text, sizeof words_ - 1);
   said_ = words_;
   jump(fault);
@@ -234,14 +234,14 @@ void Fence::die_at(uint32_t fault, const char* text, const void* place) {
 
 std::string Fence::text() const {
   if (fault_ == 0) return {};
-  if (said_ != nullptr) return said_ + place_text(place_);
+  if (said_ != nullptr) return said_ + location_text(code_);
   std::string text = signal_name(signal_);
-  // Small addresses are members of a null pointer. Others differ from run to run and say nothing.
+  // Small addresses are members of a null pointer. Other addresses differ from run to run and are left out.
   if (address_ != nullptr && reinterpret_cast<uintptr_t>(address_) < 65536)
     text += fmt::format(" on address {:#x}", reinterpret_cast<uintptr_t>(address_));
   else if (signal_ == SIGSEGV && address_ == nullptr)
     text += " on a null pointer";
-  return text + place_text(place_);
+  return text + location_text(code_);
 }
 
 }  // namespace sisyfs

@@ -1,21 +1,21 @@
-// Fence: runs foreign code so that it may die, hang or exit, and we go on.
+// Fence: runs foreign code that may die, hang or exit, and lets the checker go on.
 //
-// What happens inside is a fault with a text, not our end: a signal, an abort, an endless loop, an exit. The
-// code is left by a long jump, so nothing of it runs any more, and its memory is whatever it was; who runs it
-// brings back what was saved before.
+// A signal, an abort, an endless loop or an exit inside of a call becomes a fault with a text. The call is
+// left by a long jump: no code of it runs any more, and its memory is in an unknown state. The caller then
+// loads memory that was saved before.
 //
 //   Fence fence(limits);
 //   if (!fence.run([&] { answer = plugin->create(fs, path); })) tell(fence.fault(), fence.text());
 //
-// Code of ours that foreign code calls back opens a gate: what goes wrong in there is ours.
+// A callback of the checker, called by foreign code, opens a gate. A fault in it is a fault of the checker.
 //
 //   int disk_read(...) {
-//     Fence::Gate gate(fence);   // from here on nobody jumps
+//     Fence::Gate gate(fence);   // no jump from here on
 //     ...
-//   }                            // if time was up meanwhile, the jump happens here
+//   }                            // if the time limit was reached meanwhile, the jump happens here
 //
-// The fence sees signals of the thread that runs inside. Wild writes into our own memory it cannot see; for
-// those the whole search runs in a process of its own (cli/supervisor.h).
+// The fence sees the signals of the thread that runs inside. It cannot see wild writes into the memory of the
+// checker; therefore the whole search runs in a process of its own (cli/supervisor.h).
 #pragma once
 
 #include <csetjmp>
@@ -29,16 +29,16 @@
 namespace sisyfs {
 
 struct FenceLimits {
-  double seconds = 10;             // of one call, as the clock on the wall has it
+  double seconds = 10;             // of one call, wall-clock time
   uint64_t accesses = 10'000'000;  // to the disk, of one call
 };
 
-// What the process that watches us can read when we are dead, and what it tells us from earlier lives
-// (cli/supervisor.h).
+// Shared with the supervisor (cli/supervisor.h): the last call before this process died, and the calls that
+// ended earlier processes.
 struct BlackBox {
   static constexpr uint32_t kMostDeaths = 64;
-  uint64_t call = 0;    // the last one into foreign code, as announced
-  bool inside = false;  // it has not come back
+  uint64_t call = 0;    // the last call into foreign code, by its announced number
+  bool inside = false;  // that call has not returned
   uint32_t deaths = 0;  // calls that ended the whole process
   uint64_t deadly[kMostDeaths] = {};
   char texts[kMostDeaths][200] = {};
@@ -51,11 +51,11 @@ class Fence {
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
 
-  // What the next call is, as a number that is the same for calls that begin in the same way. One that ended
-  // the whole process before is tried in a process of its own first.
+  // A number for the next call, equal for calls with equal arguments and history. A call that ended a whole
+  // process before is tried in a process of its own first.
   void announce(uint64_t call) { call_ = call; }
 
-  // Whether the call came to its end. The stack of a call that did not is gone without its destructors.
+  // Whether the call returned. If it did not, its stack is dropped without running destructors.
   template <class Call>
   bool run(Call&& call) {
     if (!enter()) return false;
@@ -67,13 +67,13 @@ class Fence {
     return leave();
   }
 
-  // Ends the call at hand: from foreign code that says itself that it is at its end (abort, exit), or finds
-  // that it is. Outside of a call there is nothing to end, and nothing happens.
+  // Ends the current call with a fault. Called when foreign code ends the process (abort, exit) or exceeds a
+  // limit. Has no effect outside of a call.
   void die(uint32_t fault, const char* text) { die_at(fault, text, nullptr); }
-  // The same, with the place in the code that is to blame.
-  void die_at(uint32_t fault, const char* text, const void* place);
+  // Also says which code address caused it.
+  void die_at(uint32_t fault, const char* text, const void* code);
 
-  // The last fault, one of Fault, and what it was.
+  // The last fault (target/target.h), and its text.
   uint32_t fault() const { return fault_; }
   std::string text() const;
 
@@ -97,16 +97,17 @@ class Fence {
     sig_atomic_t was_;
   };
 
-  // Asked first when memory is touched that must not be: whether that is only a page that somebody watches.
+  // Asked first at SIGSEGV: true if the address is on a page that a tracker protects (page_fault.h).
   static void set_page_watcher(bool (*watcher)(void* address));
-  // Where this process writes what must outlive it; null: nowhere.
+  // Memory shared with the supervisor; null: there is none.
   static void set_black_box(BlackBox* box);
 
  private:
   friend struct FenceSignals;
 
-  // Our handlers block nothing, so there is no mask to bring back: that would be two system calls for each
-  // call. But ThreadSanitizer blocks all signals while it calls a handler, and a jump leaves them blocked.
+  // The handlers block no signals, so sigsetjmp() need not save the mask, which would cost two system calls
+  // for each call. ThreadSanitizer blocks all signals while it calls a handler, and a jump leaves them
+  // blocked.
 #ifdef __SANITIZE_THREAD__
   static constexpr int kSavesMask = 1;
 #else
@@ -120,16 +121,16 @@ class Fence {
 
   FenceLimits limits_;
   uint64_t call_ = 0;
-  bool tasting_ = false;  // this process is there for one call
+  bool trying_ = false;  // this process was forked to try one call
   sigjmp_buf jump_;
-  volatile sig_atomic_t inside_ = 0;      // foreign code runs, and may be left
-  volatile sig_atomic_t time_is_up_ = 0;  // while a gate was open
+  volatile sig_atomic_t inside_ = 0;      // foreign code runs, and may be left by a jump
+  volatile sig_atomic_t time_is_up_ = 0;  // the limit was reached while a gate was open
   volatile uint32_t ticks_ = 0;           // since the call began
   volatile uint32_t fault_ = 0;
   uint64_t accesses_ = 0;
   int signal_ = 0;
-  void* address_ = nullptr;      // that was touched
-  const void* place_ = nullptr;  // in the code
+  void* address_ = nullptr;     // that was accessed
+  const void* code_ = nullptr;  // the address of the code that caused the fault
   const char* said_ = nullptr;
   char words_[200] = {};
 };

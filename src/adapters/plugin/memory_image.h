@@ -1,22 +1,21 @@
-// MemoryImage: the memory of a plug-in at a moment, as a value; and ImageCursor, which knows where the memory
-// is among its images.
+// MemoryImage: the memory of a plug-in at one moment, as a value. ImageCursor moves a memory between images.
 //
-// Images of a memory come one after the other, each with a few pieces changed, and most loads go to the image
-// before or to one near. So an image is a step from an earlier one: the pieces that changed, with what they
-// held before and after. To go from one image to another is to undo steps up to the one that both come from,
-// and to do those from there. A step is one small piece of pooled memory, where a tree would copy a path for
-// each piece.
+// Consecutive images differ in a few pieces, and most loads go to a recent image. So an image is stored as a
+// step from an earlier one: the changed pieces with their content before and after. To move from one image to
+// another, the cursor undoes steps up to the common ancestor and applies the steps from there. A step is one
+// small block of pooled memory; a persistent tree would copy a path for each piece.
 //
-// Now and then an image is kept whole, as a disk/image.h, and forgets the steps before it: when it is loaded
-// after many steps, as it is then likely to be where many new ones begin. Between images that no steps
-// connect the two whole ones are compared, which share what is equal.
+// Some images are stored whole, as a disk/image.h, and drop the steps before them: those that are loaded
+// after many steps. If no steps connect two images, the nearest whole images are compared; they share equal
+// parts.
 //
 //   ImageCursor cursor(geometry);
 //   cursor.change(7, make_block(bytes));
 //   const MemoryImage image = cursor.commit();
 //   cursor.move_to(other, [&](size_t piece, const Block* block) { copy it });
 //
-// Images may be copied and dropped on any thread. The cursor, and what it is asked to move to, belong to one.
+// Images may be copied and destroyed on any thread. A cursor, and the images it moves to, belong to one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +46,10 @@ class MemoryImage {
   struct Step {
     RefCount refs;
     uint32_t count = 0;           // of changes, which follow this header
-    mutable uint32_t length = 0;  // steps back to one that is kept whole, or more
+    mutable uint32_t length = 0;  // upper bound of the steps back to a whole image
     uint64_t depth = 0;           // steps from the first of all
     Digest digest;
-    // One of the two. They can be exchanged, since they say the same.
+    // Exactly one of the two is set. Both describe the same image.
     mutable const Step* before = nullptr;
     mutable std::optional<Image> whole;
 
@@ -64,18 +63,18 @@ class MemoryImage {
 
 class ImageCursor {
  public:
-  // At an image of zeros; pieces are the blocks of the geometry.
+  // Starts at an image of zeros. The pieces are the blocks of the geometry.
   explicit ImageCursor(const Geometry& geometry);
   ~ImageCursor();
   ImageCursor(const ImageCursor&) = delete;
   ImageCursor& operator=(const ImageCursor&) = delete;
 
-  // Once at most for each piece between two commits.
+  // At most once for each piece between two commits.
   void change(size_t piece, BlockRef block);
   // The image with all changes until now.
   MemoryImage commit();
-  // Calls apply(piece, block) for what has to change, some pieces perhaps several times. There are no changes
-  // that were not committed.
+  // Calls apply(piece, block) for each piece that has to change; for some several times, the last call
+  // counts. All changes must be committed before.
   template <class Apply>
   void move_to(const MemoryImage& wanted, Apply&& apply) {
     using Step = MemoryImage::Step;
@@ -111,7 +110,7 @@ class ImageCursor {
   static constexpr uint32_t kMaxLoaded = 24, kMaxSaved = 512;  // steps
 
   static MemoryImage first(const Geometry& geometry);
-  // Keeps the current image whole.
+  // Stores the current image whole.
   void make_whole();
 
   MemoryImage current_;

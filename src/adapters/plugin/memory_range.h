@@ -11,11 +11,11 @@ inline constexpr size_t kPageSize = 4096;
 struct MemoryRange {
   std::byte* begin = nullptr;
   size_t size = 0;  // bytes
-  // Whole pages, whose changes can be tracked. Otherwise all of it is compared each time, so it had better be
-  // small.
+  // The range is whole pages, whose changes can be tracked. Otherwise all of it is compared each time, so it
+  // should be small.
   bool paged = true;
-  // Where the bytes in use are counted, inside of the range itself: all behind them is zero. Null: all are in
-  // use.
+  // Points into the range: how many of its bytes are in use. All bytes after those are zero. Null: all bytes
+  // are in use.
   const uint64_t* used = nullptr;
 };
 

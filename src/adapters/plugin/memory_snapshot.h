@@ -1,9 +1,8 @@
-// PluginMemory: the memory of a plug-in, saved as a value and brought back.
+// PluginMemory: saves the memory of a plug-in as a value, and loads it again.
 //
-// save() gives a MemoryImage: a value that is cheap to copy, whose digest says whether two memories are
-// equal. What it costs depends on how much was written since the last save() or load(), not on how large the
-// memory is; the same holds for load(), which also copies what differs between the memory at hand and the one
-// that is wanted.
+// save() gives a MemoryImage, which is cheap to copy; equal digests mean equal memories. The cost of save()
+// depends on how much was written since the last save() or load(), not on the size of the memory. load() also
+// copies what differs between the current and the wanted memory.
 //
 //   Result<std::unique_ptr<PluginMemory>> memory = PluginMemory::make(plugin.ranges(), Tracker::kCompare);
 //   const MemoryImage before = (*memory)->save();
@@ -11,10 +10,9 @@
 //   const MemoryImage after = (*memory)->save();
 //   (*memory)->load(before);  // as if it had not been called
 //
-// Beside the live memory lies a shadow: what was last saved or loaded. A tracker
-// (adapters/plugin/page_tracker.h) names the pages that may have changed; these are compared with the shadow
-// in pieces of 256 bytes, and only pieces that differ are hashed, kept or copied. So an image holds what an
-// op has changed and not the pages that it touched.
+// A shadow copy holds what was last saved or loaded. A tracker (adapters/plugin/page_tracker.h) names the
+// pages that may have changed. These are compared with the shadow in pieces of 256 bytes, and only pieces
+// that differ are hashed, stored or copied.
 //
 // The images of one PluginMemory are loaded by it alone, or by one over the same ranges in a process forked
 // from this one. One thread at a time; the plug-in does not run during a call.
@@ -34,15 +32,14 @@ namespace sisyfs {
 
 class PluginMemory {
  public:
-  // The ranges must be there as long as this is. An error says what the tracker lacks on this system.
+  // The ranges must outlive this object. An error says what the tracker lacks on this system.
   static Result<std::unique_ptr<PluginMemory>> make(std::vector<MemoryRange> ranges, Tracker tracker);
   ~PluginMemory();
   PluginMemory(const PluginMemory&) = delete;
   PluginMemory& operator=(const PluginMemory&) = delete;
 
   MemoryImage save();
-  // Whoever knows that the plug-in has not run since the last save() or load() saves the search for what it
-  // changed.
+  // kHasNotRun: the plug-in has not run since the last save() or load(), so there are no changes to look for.
   enum class Since { kMayHaveRun, kHasNotRun };
   void load(const MemoryImage& wanted, Since since = Since::kMayHaveRun);
 
@@ -50,7 +47,7 @@ class PluginMemory {
   Status use(Tracker tracker);
   Tracker tracker() const { return tracker_kind_; }
 
-  // What the ranges hold in pieces of this size is what is compared and kept.
+  // Bytes of a piece: the unit that is compared and stored.
   static constexpr size_t kPiece = 256;
 
  private:

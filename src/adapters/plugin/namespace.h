@@ -3,7 +3,7 @@
 // The library is loaded into a namespace of the dynamic linker whose first object is libsisyfs_arena.so. The
 // linker looks there first for whatever is loaded later, so that the malloc family, the clock, abort() and so
 // on of the arena win for the library, for those that it is linked with, and for the private libc itself
-// (strdup, fopen). Nothing of the library has to be known or rebuilt.
+// (strdup, fopen). The library need not be rebuilt.
 //
 //   Result<PluginNamespace> plugin = PluginNamespace::load("./libmyfs.so");
 //   if (!plugin) return plugin.error();
@@ -12,9 +12,9 @@
 //
 // What the code remembers is in ranges(): its heap, the writable segments of its libraries and of its libc,
 // and its thread-local variables as the loading thread sees them. So it runs on the thread that loaded it,
-// and only there. Not in ranges(): errno and the other thread-local variables of libc, which are of no
-// meaning from one call to the next; memory that it got by mmap or sbrk; files; threads. Code that needs
-// these must be run by other means.
+// and only there. Not in ranges(): errno and the other thread-local variables of libc, which mean nothing
+// between two calls; memory from mmap or sbrk; files; threads. The memory of code that uses these is saved by
+// replay (plugin_target.h).
 //
 // Addresses of code and globals differ from process to process, and memory holds such addresses. Digests of
 // memory can be compared between processes that are forked after load(), not between others.
@@ -38,25 +38,25 @@ class PluginNamespace {
 
   PluginNamespace(PluginNamespace&& o) noexcept;
   PluginNamespace& operator=(PluginNamespace&& o) noexcept;
-  // Unloads it, which runs its destructors. Snapshots' trackers must be gone before.
+  // Unloads the library, which runs its destructors. PluginMemory over its ranges must be destroyed before.
   ~PluginNamespace();
 
-  // After a fault destructors can do harm: from now on it stays loaded to the end of the process, which
-  // should be by _exit(), since exit() runs them too.
+  // After a fault destructors can do harm. The library then stays loaded to the end of the process, which
+  // should end by _exit(): exit() runs destructors too.
   void abandon() { abandoned_ = true; }
 
   const std::string& path() const { return path_; }
   // A function or variable that the library exports, or null.
   void* symbol(const char* name) const;
-  // The same for the libraries that it is linked with, and for libc.
+  // Also looks into the libraries that it is linked with, and into libc.
   void* inner_symbol(const char* name) const;
 
   sisyfs_arena_control& control() const { return *control_; }
-  // CrashPoints at the whole heap for damage; what it finds is told in control() too.
+  // Checks the whole heap for damage. What it finds is in control() too.
   sisyfs_arena_fault check_heap() const { return check_(); }
   std::vector<sisyfs_arena_block> live_blocks() const;
 
-  // All that must be saved. The heap comes last.
+  // All memory that must be saved. The heap comes last.
   std::vector<MemoryRange> ranges() const;
 
  private:
@@ -72,7 +72,7 @@ class PluginNamespace {
   decltype(&sisyfs_arena_objects) objects_ = nullptr;
 };
 
-// Where a library that comes with this program lies: in plugins/ beside the program or one level up (as
+// The path of a library that comes with this program: in plugins/ beside the program or one level up (as
 // built), or in ../lib/sisyfs (as installed).
 Result<std::string> bundled_library(const std::string& file_name);
 

@@ -1,5 +1,4 @@
-// The libraries that a shared library is linked with, read from its file: what can be known before it is
-// loaded.
+// The libraries that a shared library is linked with, read from its file without loading it.
 //
 //   for (const std::string& name : needed_libraries("./libmyfs.so")) ...  // "libc.so.6"
 #pragma once
@@ -9,7 +8,7 @@
 
 namespace sisyfs {
 
-// Their names as the file has them; none if it is no shared library of this machine, or is damaged.
+// Their names as in the file. Empty if it is no shared library for this machine, or is damaged.
 std::vector<std::string> needed_libraries(const std::string& path);
 
 }  // namespace sisyfs

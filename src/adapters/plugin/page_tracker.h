@@ -1,18 +1,17 @@
-// PageTracker: which pages may have changed since they were last looked at.
+// PageTracker: names the pages that may have changed since the last sweep.
 //
-// A tracker may name pages that did not change; the one who looks compares each with what it knows. So a page
-// that changes often need not be watched at all: it is named each time, which costs one comparison (50 ns)
-// instead of a fault (1 to 5 us). Watching begins again once it has not changed for a while. Three ways to
-// watch:
+// A tracker may name pages that did not change; the caller compares each page with its copy. So a page that
+// changes often is not watched: it is named in each sweep, which costs one comparison (50 ns) instead of a
+// fault (1 to 5 us). It is watched again once it has not changed for a while. There are three trackers:
 //
-//   compare      not at all: every page in use is named. Needs nothing of the system; best for small
-//   memories. mprotect     pages are read-only until the first write faults; adapters/plugin/page_fault.h. A
-//   system call that
-//                writes to such a page (read(2) into a buffer on the heap) does not fault but fails with
-//                EFAULT.
-//   userfaultfd  the kernel marks the pages that are written (WP_ASYNC, Linux 6.7) and lists them
-//   (PAGEMAP_SCAN).
-//                Sees system calls too. A child of fork() starts it anew at its first sweep.
+// clang-format off
+//   compare      watches nothing and names every page in use. Needs nothing of the system; best for small
+//                memories.
+//   mprotect     makes pages read-only; the first write faults (adapters/plugin/page_fault.h). A system call
+//                that writes to such a page (read(2) into a buffer on the heap) fails with EFAULT.
+//   userfaultfd  the kernel marks pages that are written (WP_ASYNC, Linux 6.7) and lists them
+//                (PAGEMAP_SCAN). Sees writes by system calls too. A child of fork() starts it anew.
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -64,7 +63,7 @@ class PageMap {
   std::vector<PageSpan> spans_;
 };
 
-// CrashPoints at a page; may write to it. Whether it had changed.
+// Compares a page with its copy, and may write to it. True if the page had changed.
 class PageLook {
  public:
   virtual bool look(size_t page, std::byte* memory) = 0;
@@ -78,23 +77,23 @@ class PageTracker {
   virtual ~PageTracker() = default;
   // Names each page that may have changed since the last sweep, once, in any order.
   virtual void sweep(PageLook& looker) = 0;
-  // Before the engine itself writes to a page outside of a sweep.
+  // Call this before the engine itself writes to a page outside of a sweep.
   virtual void will_write(size_t page) { (void)page; }
   // The engine has seen or made all changes until now.
   virtual void synced() {}
 };
 
-// Starts to track; what is written from here on is seen. The map must outlive the tracker. An error says what
+// Starts to track: writes from here on are seen. The map must outlive the tracker. An error says what
 // the system lacks.
 Result<std::unique_ptr<PageTracker>> make_tracker(Tracker tracker, const PageMap& map);
 
 namespace detail {
-// When to watch an open page again. A page that changes every few sweeps is cheaper to compare than to watch,
-// one that changed once is not. So a page is closed after as many sweeps without a change as its patience
-// says, and the patience grows when it is opened again soon after.
+// Decides when to watch an open (writable) page again. A page that changes every few sweeps is cheaper to
+// compare than to watch. So a page is closed after `patience` sweeps without a change, and its patience grows
+// if it is opened again soon after.
 class PageHeat {
  public:
-  // `soon`: how many comparisons cost as much as to open and close a page.
+  // `soon`: as many comparisons cost as much as opening and closing a page.
   PageHeat(size_t pages, uint32_t soon) : soon_(soon), pages_(pages) {}
 
   bool is_open(size_t page) const { return pages_[page].open; }
@@ -112,7 +111,7 @@ class PageHeat {
     pages_[page].open = false;
     pages_[page].closed = sweep_;
   }
-  // Once in a sweep for each open page. Whether to close it now.
+  // Called once in a sweep for each open page. True if it is to be closed now.
   bool cooled(size_t page, bool changed) {
     Page& p = pages_[page];
     p.idle = changed ? 0 : static_cast<uint8_t>(p.idle + 1);
@@ -126,7 +125,7 @@ class PageHeat {
     uint8_t idle = 0, patience = kLeast;
     bool open = false;
   };
-  uint32_t soon_, sweep_ = 1u << 31;  // at the start nothing was closed for long
+  uint32_t soon_, sweep_ = 1u << 31;  // large: at the start no page was closed recently
   std::vector<Page> pages_;
 };
 

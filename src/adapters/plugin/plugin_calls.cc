@@ -8,18 +8,18 @@
 namespace sisyfs {
 namespace {
 
-// No file of a workload is as large; a size beyond it is a broken inode.
+// Larger than any file of a workload; a larger size is a broken inode.
 constexpr uint64_t kLargestFile = uint64_t{64} << 20;
 constexpr uint32_t kLargestName = 255, kLargestLink = 4096, kLargestValue = 65536;
 
-// A path as C has it.
+// A path as a C string.
 struct CPath {
   explicit CPath(const Path& path) { path.text().copy(text.data(), Path::kCapacity); }
   operator const char*() const { return text.data(); }
   std::array<char, Path::kCapacity + 1> text{};
 };
 
-// Errnos are negative in a plug-in and positive here. Anything else that is no answer is told as it is.
+// Errnos are negative in a plug-in and positive here.
 OpResult answer(int64_t result) { return OpResult::of(result < 0 ? static_cast<int>(-result) : 0); }
 
 }  // namespace
@@ -126,10 +126,10 @@ OpResult PluginCalls::read(void* fs, const Op& op) {
   return OpResult::read(std::span(buffer_).first(static_cast<size_t>(count)));
 }
 
-// Called by the plug-in for each name. "." and ".." are told by some and left out by others.
+// Called by the plug-in for each name. Some plug-ins report "." and "..", which are skipped.
 int PluginCalls::add_name(void* list, const char* name) {
   auto& out = *static_cast<Names*>(list);
-  const size_t length = strnlen(name, kLargestName + 1);  // may be no text at all, and die
+  const size_t length = strnlen(name, kLargestName + 1);  // may be a bad pointer, and fault
   std::array<char, kLargestName + 1> copy;
   std::memcpy(copy.data(), name, length);
   const std::string_view text(copy.data(), length);
@@ -162,7 +162,7 @@ Walk PluginCalls::walk(void* fs) {
   out.where = Path("/");
   known_.clear();
   if (buffer_.size() < kLargestValue) buffer_.resize(kLargestValue);
-  lists_.reserve(Path::kCapacity);  // so deep a path does not get
+  lists_.reserve(Path::kCapacity);  // a path has fewer components
   out.error = walk_root(fs, out);
   if (out.error != 0) return out;
   for (const Known& file : known_)
@@ -194,7 +194,8 @@ int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {
   for (size_t i = 0; i < lists_[level].count; ++i) {
     const std::string& name = lists_[level].names[i];
     const bool good = !name.empty() && name.find('/') == std::string::npos && Path::holds(name);
-    if (!good || out.tree.child(directory, name) != kNoNode) return EBADMSG;  // no name, or twice
+    if (!good || out.tree.child(directory, name) != kNoNode)
+      return EBADMSG;  // an invalid name, or one that occurs twice
     if (!here.has_room_for(name)) return ENAMETOOLONG;
     out.where = here.child(name);
     if (const int error = walk_entry(fs, directory, name, out)) return error;

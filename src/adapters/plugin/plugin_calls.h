@@ -1,7 +1,7 @@
-// Calls into a plug-in, made from ops, and their answers in our terms.
+// PluginCalls: turns ops into calls of a plug-in, and the answers into OpResult.
 //
-// Everything here happens inside a fence: the callers are left by a jump if the plug-in dies, so what they
-// need is allocated before.
+// The calls run inside a fence, which leaves them by a jump if the plug-in dies. So memory is allocated
+// before, in prepare().
 //
 //   PluginCalls calls(table);
 //   calls.prepare(op);
@@ -25,23 +25,22 @@ class PluginCalls {
  public:
   PluginCalls(const sisyfs_plugin& table, Fence& fence) : table_(table), fence_(fence) {}
 
-  // What apply() can do with this plug-in.
+  // The ops that this plug-in supports.
   static OpSet ops_of(const sisyfs_plugin& table);
 
-  // Makes room for what the op writes or reads.
+  // Allocates the buffer for what the op writes or reads.
   void prepare(const Op& op);
-  // Only within the fence.
+  // Only inside the fence.
   OpResult apply(void* fs, const Op& op);
 
-  // The tree as the plug-in shows it. Enters the fence by itself, for each call anew; ends with EIO where the
-  // plug-in dies.
+  // The tree as the plug-in shows it. Enters the fence for each call; EIO if the plug-in dies.
   Walk walk(void* fs);
 
  private:
   struct Names {
     Fence* fence;
     std::vector<std::string> names;
-    size_t count = 0;  // of those in use
+    size_t count = 0;  // names in use
   };
   struct Known {
     uint64_t id;
@@ -68,7 +67,7 @@ class PluginCalls {
   Fence& fence_;
   std::vector<std::byte> buffer_;
   std::vector<Names> lists_;  // by depth of the walk
-  std::vector<Known> known_;  // files that the walk has met
+  std::vector<Known> known_;  // files that the walk has visited
   Names names_;
 };
 

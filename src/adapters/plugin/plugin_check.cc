@@ -29,41 +29,39 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::integer("blocks", 1, int64_t{1} << 32, or_else(t.block_count, kBlocks),
                           "blocks of the disk"),
       OptionSpec::integer("erase_blocks", 0, 65536, t.erase_blocks,
-                          "blocks of an erase unit of raw flash; 0: a disk"),
+                          "raw flash: blocks of an erase unit; 0: a disk"),
       OptionSpec::integer("unit", 1, 65536, or_else(t.write_unit, or_else(t.block_size, kBlockSize)),
-                          "bytes of data: sizes and offsets of the workload are counted in these"),
+                          "bytes; sizes and offsets of the workload are multiples of this"),
       OptionSpec::choice("contract", {"claimed", "atomic", "ordered", "fsync", "structure"}, "claimed",
-                         "what a power cut must leave: what the plug-in claims, or another contract"),
+                         "what must survive a power cut: what the plug-in claims, or another contract"),
       OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
       OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
-      OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units"),
-      OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file"),
+      OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units; 1: none"),
+      OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file in the workload"),
       OptionSpec::flag("fsync", true, "also fsync, where the plug-in has it"),
       OptionSpec::flag("sync_writes", true, "also writes with O_SYNC, where the plug-in has them"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::flag("links", true, "also hard and symbolic links, where the plug-in has them"),
       OptionSpec::flag("xattrs", false, "also extended attributes, where the plug-in has them"),
-      OptionSpec::flag("one_write", false, "of all writes that a file could get only one"),
+      OptionSpec::flag("one_write", false, "try one write for each file and state; off: all writes"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
-  // A repair that puts a whole disk in order has read it all: there is nothing to be lazy about.
+  // A repair that rewrites a whole disk reads all of it, so lazy crash states would save nothing.
   const std::string_view crash = t.contract == SISYFS_STRUCTURE ? kThesisCuts : kPlainDiskCuts;
   for (OptionSpec& spec : cut_specs("", crash)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec());
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
-  specs.push_back(
-      OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
-                         "what fails with failures=N: disk accesses, allocations, or any of them"));
-  specs.push_back(
-      OptionSpec::choice("clock", {"moved", "fixed"}, "moved",
-                         "whether what it writes may depend on the time of day, which stands still in a "
-                         "search: moved looks that it does not"));
-  specs.push_back(
-      OptionSpec::integer("memory", 1, 4096, 64, "mebibytes of memory that the plug-in may have"));
-  specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "that one call may take"));
+  specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
+                                     "what fails with failures=N: disk accesses, allocations, or both"));
+  specs.push_back(OptionSpec::choice(
+      "clock", {"moved", "fixed"}, "moved",
+      "check before the search that the plug-in writes the same at another time of day (moved), or "
+      "not (fixed); the clock stands still in the search"));
+  specs.push_back(OptionSpec::integer("memory", 1, 4096, 64, "MiB of memory that the plug-in may use"));
+  specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "time limit of one call"));
   return specs;
 }
 
@@ -77,7 +75,8 @@ Result<Geometry> geometry_of(const Options& options) {
   return geometry;
 }
 
-// Whether a new file system can be had at all. What dies here has no trace that could be told.
+// Checks that format, mount and walk work. A fault here comes before any trace, so it is an error and no
+// finding.
 Status try_start(PluginHost& host, const TargetKind& kind) {
   const std::unique_ptr<Target> target = kind.make();
   Media disk{Image(kind.disks)};
@@ -129,7 +128,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   if (Status s = check_determinism(*host, setup.kind, setup.bounds, options.choice_text("clock") == "fixed");
       !s)
     return s.error();
-  host->forget_edges();  // what was tried until now has led to no state
+  host->forget_edges();  // the trial runs above belong to no state
   return setup;
 }
 

@@ -3,7 +3,7 @@
 //   Result<CheckEntry> entry = plugin_entry("./libmyfs.so");
 //   Result<CheckEntry> real = plugin_entry("ext2");
 //
-// A path is what has a slash in it or ends in ".so".
+// A name with a slash in it or with the ending ".so" is a path.
 #pragma once
 
 #include <span>
@@ -24,16 +24,16 @@ struct BundledPlugin {
 };
 std::span<const BundledPlugin> bundled_plugins();
 
-// Whether it is a path, or one of those names.
+// Whether this names a plug-in: a path, or a bundled plug-in.
 bool is_plugin(std::string_view target);
-// Where its library lies.
+// The path of its library.
 Result<std::string> plugin_path(const std::string& target);
 
-// Loads the library; the options are those of every plug-in, with what this one says of itself as fallbacks.
+// Loads the library. All plug-ins have the same options; the defaults come from the plug-in.
 Result<CheckEntry> plugin_entry(const std::string& target);
 
-// What a check of it is made of, with options as name=value. Whoever wants to compare it with another target
-// under the same bounds puts that in its place.
+// The setup of a check of the plug-in, with options as name=value. To check another target under the same
+// bounds, replace DiskSetup::kind.
 Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings);
 
 }  // namespace sisyfs

@@ -20,7 +20,7 @@
 namespace sisyfs {
 namespace {
 
-// The table of version 1.0, which no plug-in falls short of.
+// The size of the table of version 1.0, the smallest.
 constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(sisyfs_plugin::name_block);
 constexpr uint32_t kPromises = SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES |
                                SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE;
@@ -50,7 +50,7 @@ bool is_name(const char* text) {
 
 namespace {
 
-// Ends the call at hand, from within the arena: the plug-in has said itself that it is at its end.
+// Called by the arena when the plug-in aborts or exits: ends the current call.
 void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
   auto& fence = *static_cast<Fence*>(control->engine);
   std::array<char, 400> text{};
@@ -95,7 +95,7 @@ void on_fault(sisyfs_arena_control* control) {
   fence.die_at(kHeapMisused, text_of(fault), call_before(control->fault_caller));
 }
 
-// Whether the library was built with a sanitizer, whose runtime has to be there before all else.
+// Whether the library was built with a sanitizer, whose runtime must be loaded first.
 bool is_sanitized(const std::string& path) {
   const std::vector<std::string> needed = needed_libraries(path);
   return std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
@@ -115,7 +115,7 @@ Result<std::shared_ptr<PluginCode>> PluginCode::open(const std::string& path, bo
   return code;
 }
 
-// Its constructors run here and may do anything.
+// Its constructors run here, inside the fence.
 Status PluginCode::load_pages() {
   std::optional<Result<PluginNamespace>> loaded;
   fence_.announce(1);

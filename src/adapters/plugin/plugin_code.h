@@ -1,15 +1,15 @@
-// PluginCode: a shared library with a plug-in in it, loaded and looked over.
+// PluginCode: a loaded shared library that is a plug-in, with its checked table of functions.
 //
 //   Result<std::shared_ptr<PluginCode>> code = PluginCode::open("./libmyfs.so");
 //   if (!code) return code.error();           // not there, no library, no plug-in, another version, ...
-//   (*code)->table().create(fs, "/a");        // what it does not have is null
+//   (*code)->table().create(fs, "/a");        // functions that it lacks are null
 //
 // It is loaded into a namespace of its own (namespace.h), where its memory can be saved page by page. Code
-// that cannot live there, because it was built with a sanitizer or has thread-local variables, is loaded like
-// any other library; namespace_of() is null then, and why_not_pages() says why.
+// that was built with a sanitizer or has thread-local variables cannot be loaded so. It is loaded like any
+// other library; namespace_of() is null then, and why_not_pages() says why.
 //
-// A plug-in of an older minor version has a shorter table; what it lacks is null here. One of a newer minor
-// version is used as far as this program knows it.
+// A plug-in of an older minor version has a shorter table; the functions that it lacks are null here. Of a
+// newer minor version only the functions that this program knows are used.
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -26,8 +26,8 @@ namespace sisyfs {
 
 class PluginCode {
  public:
-  // The path as dlopen takes it: with a slash, or looked for where libraries lie. Without `pages` it is
-  // loaded like any other library.
+  // The path is that of dlopen(): with a slash, or searched for in the library path. Without `pages` the
+  // library is loaded without a namespace.
   static Result<std::shared_ptr<PluginCode>> open(const std::string& path, bool pages = true);
   PluginCode(const PluginCode&) = delete;
   PluginCode& operator=(const PluginCode&) = delete;

@@ -13,7 +13,7 @@ namespace sisyfs {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr uint64_t kNow = 1'000'000'000;  // 2001-09-09, for ever
+constexpr uint64_t kNow = 1'000'000'000;  // 2001-09-09; the clock of the disk stands still
 
 int errno_of(IoStatus status) {
   switch (status) {
@@ -80,7 +80,7 @@ void PluginDisk::differ() {
 
 namespace {
 
-// How a read lies on a tape, before its bytes.
+// The header of a read on a tape; its bytes follow.
 struct TapedRead {
   uint64_t block;
   uint64_t size;
@@ -114,7 +114,7 @@ int PluginDisk::answer_read(uint64_t block, std::span<std::byte> buffer) {
   return error;
 }
 
-// The answer lies on the tape among those of the reads.
+// The answer is recorded on the tape, as for reads.
 template <class Ask>
 int PluginDisk::answer_change(uint8_t kind, uint64_t block, uint64_t count, std::span<const std::byte> bytes,
                               Ask ask) {

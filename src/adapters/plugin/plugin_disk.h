@@ -1,8 +1,8 @@
-// PluginDisk: a Disk as a plug-in sees it, through the callbacks of sisyfs/plugin.h.
+// PluginDisk: gives a plug-in access to a Disk, through the callbacks of sisyfs/plugin.h.
 //
-// It stays in one place for the life of the plug-in, which may keep the pointer wherever it likes; which disk
-// lies behind it changes with each power cut. What a plug-in hands over is copied before it is looked at, so
-// that a bad pointer hurts nobody but the plug-in.
+// The struct that the plug-in gets has the same address for the life of the plug-in, which may keep the
+// pointer. The Disk behind it changes with each power cut. Data from a plug-in is copied inside the fence, so
+// a bad pointer is a fault of the plug-in.
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -19,11 +19,11 @@
 
 namespace sisyfs {
 
-// What a plug-in asked of the disk in one call, and what it was told: enough to do the call again without
-// the disk, and to see whether it does the same.
+// The disk accesses of one call and their answers: enough to repeat the call without the disk, and to see
+// whether the plug-in makes the same accesses again.
 struct DiskTape {
-  std::vector<std::byte> answers;  // of the reads, one after the other: where, how many, errno, bytes
-  Digest changes;                  // of the writes, flushes and erasures, in their order
+  std::vector<std::byte> answers;  // of the accesses, in order: block, size, errno, bytes read
+  Digest changes;                  // digest of the writes, flushes and erases, in order
   uint32_t accesses = 0;
 
   void clear() { answers.clear(), changes = {}, accesses = 0; }
@@ -31,7 +31,7 @@ struct DiskTape {
 
 class PluginDisk {
  public:
-  // The fence is that of the calls in which the plug-in uses the disk.
+  // `fence` is the fence of the calls in which the plug-in uses the disk.
   PluginDisk(const Geometry& geometry, Fence& fence);
   ~PluginDisk();
   PluginDisk(const PluginDisk&) = delete;
@@ -41,10 +41,10 @@ class PluginDisk {
   Disk* attached() const { return disk_; }
   const sisyfs_disk* face() const { return face_; }
 
-  // From here on what happens is added to the tape; null: no more.
+  // Adds all accesses from here on to the tape; null: stops.
   void record(DiskTape* tape) { recording_ = tape; }
-  // From here on the tape answers, and no disk is asked. Until stop_replay(), which says whether all was as
-  // the tape has it, and otherwise by which access (from 1) it was not.
+  // From here on answers come from the tape and not from the disk, until stop_replay(). That returns whether
+  // all accesses were those of the tape; if not, *differs is the number of the first other one, from 1.
   void replay(const DiskTape& tape);
   bool stop_replay(uint32_t* differs);
 
@@ -57,14 +57,14 @@ class PluginDisk {
   static int erase(const sisyfs_disk* face, uint64_t block, uint64_t count);
   static void stable(const sisyfs_disk* face, int this_too);
 
-  // Notes an access and gives its answer; where a tape is replayed it is the answer of that.
+  // Records an access and returns its answer, from the disk or from the tape that is replayed.
   int answer_read(uint64_t block, std::span<std::byte> buffer);
   template <class Ask>
   int answer_change(uint8_t kind, uint64_t block, uint64_t count, std::span<const std::byte> bytes, Ask ask);
   void differ();
 
   int put(uint64_t block, uint32_t count, const void* bytes, bool through);
-  // Room for so many blocks; more than a disk has is as wrong as one more.
+  // A buffer for so many blocks, at most one more than the disk has: that is out of range too.
   std::span<std::byte> room_for(uint32_t count);
 
   Fence& fence_;
@@ -74,9 +74,9 @@ class PluginDisk {
   DiskTape* recording_ = nullptr;
   const DiskTape* replaying_ = nullptr;
   size_t at_ = 0;      // of the tape's answers
-  DiskTape replayed_;  // what happened in the replay
+  DiskTape replayed_;  // the accesses of the replay
   uint32_t differs_ = 0;
-  const sisyfs_disk* face_ = nullptr;  // on a page of its own, which nobody can write to
+  const sisyfs_disk* face_ = nullptr;  // on a read-only page of its own
 };
 
 }  // namespace sisyfs

@@ -50,7 +50,7 @@ void PluginHost::forget_edges() {
   control.edges_reached = control.new_edges = 0;
 }
 
-// A new file system, mounted and unmounted: what it costs to go back to where it was, and what it keeps.
+// Formats, mounts and unmounts: measures the cost of each tracker and the memory that is kept after unmount.
 void PluginHost::try_out() {
   Media disk{Image(geometry_)};
   disk_.attach(&disk);
@@ -62,7 +62,7 @@ void PluginHost::try_out() {
     lived = lived && fence().run([&] { (void)table().unmount(fs); });
   };
   memory_->load(*fresh_);
-  // What the first cycle leaves it may keep for ever; what the second adds to it is lost each time.
+  // Memory left by the first cycle may be a cache; what the second cycle adds is a leak.
   const auto live = [&] { return code_->namespace_of()->control().state->live_bytes; };
   cycle();
   const uint64_t first = live();

@@ -1,4 +1,7 @@
-// PluginHost: the one place where the code of a plug-in runs, with its disk, its fence and its memory.
+// PluginHost: a plug-in with its disk, its fence and its memory.
+//
+// The code of a plug-in has its memory at fixed addresses and can run once in a process. So there is one
+// host, and the instances of the target (plugin_target.h) take turns in it, on one thread.
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -29,28 +32,28 @@ class PluginHost {
   PluginCalls& calls() { return calls_; }
   const Geometry& geometry() const { return geometry_; }
 
-  // Its memory, page by page; null if it cannot be had so (PluginCode).
+  // Its memory, saved page by page; null if that is not possible (plugin_code.h).
   PluginMemory* memory() { return memory_.get(); }
-  // As it was when nothing had been called. Only with memory().
+  // The memory before the first call. Only with memory().
   const MemoryImage& fresh() const { return *fresh_; }
-  // How what the plug-in remembers is saved, and why so; one line.
+  // How the memory is saved, and why in this way; one line.
   const std::string& memory_text() const { return memory_text_; }
-  // Bytes that are left on the heap after unmount at best: what the plug-in keeps for ever.
+  // Bytes of the heap that stay allocated after the first unmount and are no leak.
   uint64_t kept_bytes() const { return kept_bytes_; }
-  // The bytes that it may have at a time.
+  // Limits the bytes of its heap.
   void set_memory_limit(uint64_t bytes);
 
-  // The edges of its code that were reached since forget_edges(); nothing if it is not instrumented, or not
-  // loaded so that it is seen.
+  // The edges of its code that were reached since forget_edges(). Nothing if the code is not instrumented, or
+  // not loaded into a namespace.
   std::optional<EdgeCount> edges();
   uint64_t take_new_edges();
   void forget_edges();
 
-  // Whose turn it is, among those whose memory can be in there.
+  // The target instance whose memory is in the plug-in now; null: none.
   const void* guest() const { return guest_; }
   void set_guest(const void* guest) { guest_ = guest; }
 
-  // Why nothing that was found can be relied on: the plug-in does not do the same twice.
+  // Set if the plug-in is not deterministic: then no result of the search is reliable.
   const std::optional<std::string>& trouble() const { return trouble_; }
   void set_trouble(std::string text) {
     if (!trouble_) trouble_ = std::move(text);

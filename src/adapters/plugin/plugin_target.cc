@@ -15,20 +15,20 @@
 namespace sisyfs {
 namespace {
 
-// What its fsck tells; the text is the plug-in's own.
+// The problems that the fsck of a plug-in reports; their texts come from the plug-in.
 constexpr ProblemKind kProblems[] = {
     {"P1", "harmless", Severity::kRepairable, "text {0}"},
     {"P2", "lost", Severity::kCritical, "text {0}"},
 };
 
-// What a plug-in remembers, as its pages.
+// A snapshot by pages.
 struct Pages {
   MemoryImage image;
   void* fs;
   bool mounted;
 };
 
-// What it remembers where pages cannot be had: a call since mount, the mount included, after those before it.
+// A snapshot by replay: a call, linked to the calls before it, back to the mount.
 struct Step {
   std::shared_ptr<const Step> before;
   Op op;  // kRemount stands for the mount
@@ -91,7 +91,7 @@ class PluginTarget : public Target,
 
   Walk walk() override {
     if (!is_here()) return {EIO, Path("/"), {}};
-    // What it has read it may know better afterwards.
+    // It may cache what it has read.
     walked_ = true;
     announce({});
     Walk out = host_->calls().walk(fs_);
@@ -156,7 +156,7 @@ class PluginTarget : public Target,
   const sisyfs_disk* face() const { return host_->disk().face(); }
   bool is_here() const { return host_->guest() == this && mounted_ && !dead_; }
 
-  // Our turn, with nothing mounted, and with this disk.
+  // Takes over the host, with nothing mounted and with this disk.
   void enter(Disk* disk) {
     if (mounted_ || dead_ || host_->guest() != this) leave();
     if (memory_ != nullptr && !fresh_ && !keeps_) memory_->load(host_->fresh());
@@ -165,8 +165,8 @@ class PluginTarget : public Target,
     host_->disk().attach(disk);
   }
 
-  // Forgets everything. Where its pages cannot be put back the plug-in is asked to free what it has, and has
-  // no disk to write to.
+  // Forgets everything. Without saved pages the plug-in is unmounted, to free its memory, with no disk to
+  // write to.
   void leave() {
     if (host_->guest() == this) {
       host_->disk().attach(nullptr);
@@ -178,7 +178,7 @@ class PluginTarget : public Target,
     dead_ = fresh_ = keeps_ = false;
   }
 
-  // Nothing is mounted any more. What the code has in its memory beside that stays.
+  // Nothing is mounted any more. The rest of the memory of the code stays.
   void forget() {
     mounted_ = false;
     fs_ = nullptr;
@@ -196,7 +196,7 @@ class PluginTarget : public Target,
     return result < 0 ? -result : 0;
   }
 
-  // Calls with the same past begin in the same way.
+  // Equal calls after equal earlier calls get equal numbers.
   void announce(const Digest& what) {
     const Digest all = digest_at(1, what) + digest_at(2, past_ == nullptr ? Digest() : past_->digest);
     host_->fence().announce(all.lo | 1);
@@ -233,7 +233,7 @@ class PluginTarget : public Target,
     fault_text_ = std::move(text);
   }
 
-  // Whether it wanted more than it may have.
+  // A fault if the memory limit was exceeded.
   void look_at_memory(std::string_view what) {
     if (memory_ == nullptr) return;
     sisyfs_arena_control& control = host_->code().namespace_of()->control();
@@ -259,7 +259,7 @@ class PluginTarget : public Target,
                           kept == 0 ? "" : fmt::format(", beside {} that it always keeps", kept), where));
   }
 
-  // With no pages all that happens at the disk is noted.
+  // For replay, all disk accesses are recorded.
   void begin_step() {
     if (memory_ != nullptr) return;
     tape_.clear();
@@ -299,7 +299,7 @@ class PluginTarget : public Target,
     if (wanted != nullptr) replay(wanted);
   }
 
-  // Calls again what was called, with the answers that the disk gave then.
+  // Makes the calls again, with the answers that the disk gave then.
   void replay(const Past& wanted) {
     std::vector<const Step*> steps;
     for (const Step* step = wanted.get(); step != nullptr; step = step->before.get()) steps.push_back(step);
@@ -335,13 +335,13 @@ class PluginTarget : public Target,
   }
 
   std::shared_ptr<PluginHost> host_;
-  PluginMemory* memory_;  // null: calls are made again
+  PluginMemory* memory_;  // null: snapshots by replay
   const sisyfs_plugin& table_;
   void* fs_ = nullptr;
   bool mounted_ = false;
-  bool dead_ = false;    // until load() or power_cut()
-  bool fresh_ = false;   // its memory is as when it was loaded
-  bool keeps_ = false;   // it is unmounted and keeps its memory
+  bool dead_ = false;    // it had a fault; until load() or power_cut()
+  bool fresh_ = false;   // its memory is as before the first call
+  bool keeps_ = false;   // it was unmounted, and its memory is kept
   bool walked_ = false;  // since the last step
   Past past_;
   DiskTape tape_;

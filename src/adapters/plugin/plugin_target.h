@@ -1,16 +1,17 @@
 // A plug-in (sisyfs/plugin.h) as a Target.
 //
-//   Result<std::shared_ptr<PluginHost>> host = PluginHost::open("./libmyfs.so", {});
-//   setup.kind = plugin_kind(*host, {});
+//   Result<std::shared_ptr<PluginCode>> code = PluginCode::open("./libmyfs.so");
+//   auto host = std::make_shared<PluginHost>(*code, geometry);
+//   setup.kind = plugin_kind(host, {});
 //
-// The code is loaded once, and it is no object: its memory has one place. So there is one PluginHost for it,
-// and any number of targets take turns in there, on one thread.
+// The code is loaded once in a process. So there is one PluginHost for it, and any number of target instances
+// take turns in it, on one thread.
 //
-// What a target remembers is what the plug-in has in its memory. How that is saved and brought back depends
-// on the code; docs/design/plugins.md has the reasons and the costs.
+// The memory of a target is the memory of the plug-in. How it is saved depends on the code;
+// docs/design/plugins.md has the reasons and the costs.
 //
-//   pages   the heap, data and bss of the code are copied, as far as they changed
-//   replay  what was called since mount is called again, with the same answers of the disk
+//   pages   changed pages of the heap, data and bss are copied
+//   replay  all calls since mount are made again, with the answers that the disk gave then
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -24,7 +25,7 @@
 
 namespace sisyfs {
 
-// What the user says where the plug-in says something else, or nothing.
+// What the user sets in place of what the plug-in claims.
 struct PluginClaims {
   uint32_t unit = 1;  // Limits::write_unit
   std::optional<Contract> contract;

@@ -16,7 +16,7 @@
 namespace sisyfs {
 namespace {
 
-// What addr2line prints; empty if it cannot be asked.
+// The output of addr2line; empty if it cannot be run.
 std::string ask_addr2line(const char* library, uintptr_t offset) {
   std::array<int, 2> ends;
   if (pipe(ends.data()) != 0) return {};
@@ -63,7 +63,7 @@ std::string function_and_line(const char* library, uintptr_t offset) {
 std::string source_location(const void* code) {
   Dl_info info{};
   if (code == nullptr || dladdr(code, &info) == 0 || info.dli_fname == nullptr) return {};
-  // The same place dies again and again.
+  // The same code fails again and again in a search, so texts are cached.
   static std::mutex mutex;
   static std::map<const void*, std::string> known;
   const std::lock_guard lock(mutex);

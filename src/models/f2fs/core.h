@@ -7,11 +7,11 @@
 //   core.create("/a", false);   // 0 or an errno; what fails has changed nothing
 //   core.checkpoint();
 //
-// How an op keeps its promise to change nothing where it fails: it first asks for room (reserve(), which may
-// clean segments and write a checkpoint of the state before the op), then keeps a copy of the memory, and
-// puts that back on any error. What it has written by then went to blocks that nothing points to.
-// For the same reason a checkpoint never holds half of an op; except of a write over blocks that are there
-// already, which makes room between its blocks: each of them is the old or the new one then.
+// An op that fails changes nothing. It first reserves space (reserve(), which may clean segments and write a
+// checkpoint of the state before the op), then copies the memory, and restores the copy on any error. Blocks
+// that it has written by then are not referenced. For the same reason a checkpoint never holds half of an op.
+// The exception is an overwrite of existing blocks, which reserves space between its blocks: after a power
+// cut each block is the old or the new one.
 //
 // A failed read gives zeros and sets failed_; the code goes on, with every index checked, until the op ends.
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace sisyfs::f2fs {
 
-// The rare things that were done, as bits of marks().
+// Rare events, as bits of take_marks().
 enum MarkBit : uint32_t {
   kCleaned = 1u << 0,
   kCleanedDirty = 1u << 1,
@@ -61,16 +61,16 @@ inline constexpr const char* kMarkTexts[] = {
     "a checkpoint was written in the middle of an op",
 };
 
-// Blocks that will be written to each log.
+// How many blocks an op will write to each log.
 using Needs = std::array<unsigned, kLogs>;
 
-// A path, followed.
+// The result of following a path.
 struct Found {
-  int error = 0;  // on the way to the last name
+  int error = 0;  // while the path was followed to its last name
   Nid node = 0;   // what the path names, if it exists
   Nid parent = 0;
   std::string_view name;          // empty for the root
-  unsigned block = 0, entry = 0;  // where in the parent
+  unsigned block = 0, entry = 0;  // of its entry in the parent
 };
 
 class Core {
@@ -100,7 +100,7 @@ class Core {
   int fsync(std::string_view path);
   int sync();
 
-  // Only looks. The bytes live until the next call.
+  // These change nothing. The bytes live until the next call.
   Found find(std::string_view path);
   int read(Nid ino, uint64_t offset, uint64_t length, std::span<const std::byte>* out);
   Node node(Nid nid);  // zeros and failed() if it cannot be read
@@ -116,14 +116,14 @@ class Core {
   void load(const Memory& memory, Disk& disk) { memory_ = memory, disk_ = &disk; }
 
  protected:
-  // --- the disk (f2fs_core.cc)
+  // --- the disk (core.cc)
   void read_block(Address address, std::byte* out);
   void write_block(Address address, const void* bytes, size_t size);
   void flush_disk();
   template <class T>
   T read_as(Address address);
 
-  // --- segments and logs (f2fs_core.cc)
+  // --- segments and logs (core.cc)
   void set_valid(Address address);
   void set_invalid(Address address);
   bool is_log_segment(unsigned segment) const;
@@ -134,7 +134,7 @@ class Core {
   Address allocate(Log log, Nid nid, uint8_t index);
   void leave_segment(Log log);
 
-  // --- nodes and pointers (f2fs_node.cc)
+  // --- nodes and pointers (node.cc)
   static Log log_of(const Node& node);
   Node& edit(Nid nid);
   Nid new_node(NodeKind kind, Nid ino, unsigned offset, bool directory);
@@ -161,7 +161,7 @@ class Core {
   void free_file(Nid ino);
   void flush_file(Nid ino);
 
-  // --- room (f2fs_room.cc)
+  // --- room (room.cc)
   void count_dirty(Needs& needs);
   unsigned segments_for(const Needs& needs) const;
   unsigned free_segments() const;
@@ -174,7 +174,7 @@ class Core {
   void begin() { backup_ = memory_, failed_ = 0; }
   int end();
 
-  // --- checkpoints (f2fs_checkpoint.cc)
+  // --- checkpoints (checkpoint.cc)
   int checkpoint();
   void write_tables();
   void write_pack();
@@ -184,7 +184,7 @@ class Core {
   bool read_pack(unsigned which, uint32_t* version);
   void start_clean();
 
-  // --- recovery (f2fs_recovery.cc)
+  // --- recovery (recovery.cc)
   int roll_forward();
   struct Chain;
   void follow_chain(Chain& chain);
@@ -193,7 +193,7 @@ class Core {
   void claim(Address address, Nid nid, uint8_t index);
   void claim_file(Nid ino);
 
-  // --- names (f2fs_namei.cc)
+  // --- names (namei.cc)
   Nid find_entry(Nid directory, std::string_view name, unsigned* block, unsigned* entry);
   bool is_empty(Nid directory);
   bool lies_in(Nid node, Nid ancestor);
@@ -217,7 +217,7 @@ class Core {
 };
 
 uint32_t hash_of(std::string_view name);
-// Whether an entry is one that the model writes: a name that it takes, and a nid that exists.
+// Whether an entry is valid: its name is one that the model accepts, and its nid is in range.
 bool is_good_entry(const DentryBlock& block, unsigned entry, unsigned nids);
 inline std::string_view name_of(const DentryBlock& block, unsigned entry) {
   return {block.names[entry].data(), block.entries[entry].name_length};

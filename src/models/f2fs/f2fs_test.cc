@@ -4,7 +4,6 @@
 
 #include "models/f2fs/fsck.h"
 #include "models/f2fs/run_for_test.h"
-#include "models/failing_media_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {

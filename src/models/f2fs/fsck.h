@@ -1,14 +1,14 @@
 // The offline check of the F2FS model: properties 5.6 to 5.10 of the thesis, by its algorithm 5.
 //
-// It looks at the newest complete checkpoint and at nothing that was written after it: that state must be
-// right in its own right, because it is what a mount starts from. It believes no number on the disk:
-// each is compared with its range before use, and no node is visited twice, so it ends on any disk.
+// It checks the newest complete checkpoint and ignores what was written after it: a mount starts from the
+// checkpoint, which must be consistent by itself. Every number on the disk is compared with its range before
+// use, and no node is visited twice, so the check ends on any disk.
 //
 //   Fsck(config).run(disk, FsckMode::kRepair, &report);
 //
 // Repair keeps what can be reached from the root through sound nodes and entries, drops every other pointer,
-// makes the tables anew from that, and writes a checkpoint. What fsync had added after the old one is lost
-// then. A disk without a complete checkpoint is beyond it: the report says EIO.
+// rebuilds the tables from that, and writes a checkpoint. Files that were synced after the old checkpoint are
+// lost then. A disk without a complete checkpoint cannot be repaired: the report says EIO.
 #pragma once
 
 #include <bitset>
@@ -50,7 +50,7 @@ class Fsck : private Core {
  private:
   static constexpr unsigned kMainBlocks = kMaxSegments * kSegmentBlocks;
 
-  // One walk over everything. Reports in the first pass, mends in the second; both decide alike.
+  // One pass over everything. The first pass reports and the second repairs; both make the same decisions.
   void walk();
   bool visit_node(Nid nid, Nid ino, unsigned offset, NodeKind kind, bool directory, Node* out);
   bool visit_data(Nid ino, unsigned block, Address address, Summary owner);

@@ -1,7 +1,7 @@
-// All that a mounted F2FS model remembers, in one value without pointers: a snapshot is a copy of its bytes.
+// The memory of a mounted F2FS model, as one value without pointers: a snapshot is a copy of its bytes.
 //
-// Only what is dirty is kept: clean nodes and data are read from the disk when they are asked for. Whatever
-// is not in use is zero, so that equal memories have equal bytes.
+// Only dirty nodes and data are in it; clean ones are read from the disk each time. Unused parts are zero, so
+// equal memories have equal bytes.
 #pragma once
 
 #include <array>
@@ -31,9 +31,9 @@ struct Memory {
   uint64_t free_segments;  // may be taken
   uint32_t version;        // of the checkpoint on which all this builds
 
-  // Of what the checkpoint knows, and what came since.
+  // The nids of the checkpoint, and what has changed since.
   NidSet checkpointed;  // nids that the checkpoint has in use
-  NidSet blocked;       // given up since: not used again before the next checkpoint
+  NidSet blocked;       // freed since: not used again before the next checkpoint
   NidSet moved;         // inodes that got another name or parent since
   NidSet lost;          // directories that lost an entry since
   NidSet cut;           // files that lost a node since

@@ -3,9 +3,9 @@
 //   TargetKind kind = f2fs::kind_of(f2fs::Config{});
 //   std::unique_ptr<Target> target = kind.make();
 //
-// What it promises over a power cut: after sync and unmount everything is durable; after fsync and fdatasync
-// the file's content, size and name; everything else may be as in the last checkpoint. It has no links of
-// either kind. docs/models/f2fs.md describes the disk, the algorithms and the planted bugs.
+// After sync and unmount everything is durable; after fsync and fdatasync the file's content, size and name.
+// Everything else may be as in the last checkpoint. It has no hard or symbolic links. docs/models/f2fs.md
+// describes the disk, the algorithms and the planted bugs.
 #pragma once
 
 #include "models/f2fs/config.h"

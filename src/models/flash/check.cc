@@ -17,27 +17,27 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("file_blocks", 1, kDataBytes / kWriteUnit, 2, "runs of 8 bytes of a file"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "remounts and power cuts on a path, at most"),
-      OptionSpec::choice(
-          "crash", {"flash", "lazy", "whole", "none"}, "flash",
-          "a program or erase that the power cuts off is done in part, all ways one by one; the "
-          "same, told apart only where mount looks; not at all; or the power never goes"),
-      OptionSpec::integer("nesting", 0, 3, 0,
-                          "power cuts in a mount, in the mount after that, and so on, at most"),
+      OptionSpec::choice("crash", {"flash", "lazy", "whole", "none"}, "flash",
+                         "crash states of an interrupted program or erase: flash (partly done, enumerated), "
+                         "lazy (partly done, "
+                         "decided on first read), whole (not done at all), none"),
+      OptionSpec::integer("nesting", 0, 3, 0, "power cuts during mount, nested at most this deep"),
       OptionSpec::flag("all_nested", false,
-                       "power cuts in a mount also where it has changed nothing that it had read"),
+                       "cut the power in a mount also before it has changed a page that it had read"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
-      OptionSpec::flag("checksum", true,
-                       "mount takes a page for a record if its check is right; off (wrong): if its header "
-                       "is possible"),
-      OptionSpec::choice("erased", {"whole", "first"}, "whole",
-                         "mount takes a unit for erased if all of it is, or (wrong) if its first page is"),
-      OptionSpec::choice("clean", {"copy-first", "erase-first"}, "copy-first",
-                         "cleaning copies what is alive and then erases, or (wrong) the other way round"),
+      OptionSpec::flag(
+          "checksum", true,
+          "mount accepts a page as a record if its checksum is right; off (wrong): if its header "
+          "is plausible"),
       OptionSpec::choice(
-          "unreadable", {"skip", "end"}, "skip",
-          "an unreadable page is passed over, or (wrong) taken for the last that was written to its unit"),
+          "erased", {"whole", "first"}, "whole",
+          "mount accepts a unit as erased if all of its pages are, or (wrong) if its first page is"),
+      OptionSpec::choice("clean", {"copy-first", "erase-first"}, "copy-first",
+                         "cleaning copies live records and then erases, or (wrong) erases first"),
+      OptionSpec::choice("unreadable", {"skip", "end"}, "skip",
+                         "mount skips an unreadable page, or (wrong) takes it for the end of its unit"),
       OptionSpec::flag("keep_deleted", true,
-                       "cleaning keeps the record of a deletion while an older record is left; off (wrong): "
+                       "cleaning keeps the record of a deletion while an older record exists; off (wrong): "
                        "drops it"),
   };
 }

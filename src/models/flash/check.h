@@ -1,4 +1,4 @@
-// The flash model as a check: its options, what they mean, and how it is run.
+// The flash model as a check, and its options.
 //
 //   sisyfs check flash --set checksum=off
 #pragma once
@@ -15,7 +15,7 @@ namespace sisyfs::flash {
 
 std::vector<OptionSpec> option_specs();
 Config config_of(const Options& options);
-// What the options ask for, told to the adapter, and as a check. Bad input where there is too little room.
+// The setup and the check that the options ask for. Bad input if there is too little space.
 Result<DiskSetup> setup_of(const Options& options);
 Result<std::unique_ptr<Check>> make_check(const Options& options);
 

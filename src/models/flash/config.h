@@ -1,4 +1,4 @@
-// What can be chosen about the flash model: its size, and the switches whose wrong values are planted bugs.
+// The configuration of the flash model: its size, and switches whose wrong values are planted bugs.
 //
 //   flash::Config config;
 //   config.checksum = false;   // a page whose program was cut off is taken for a record

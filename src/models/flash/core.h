@@ -6,17 +6,17 @@
 //   int error = core.create("a");            // 0, EEXIST, ENOSPC, ...
 //   error = core.store("a", bytes);          // replaces all that "a" holds
 //
-// Every op is one page, programmed behind the one before: durable and whole when it returns, gone if it was
-// cut off. One unit is always erased. When all others are full, *cleaning* takes the unit with the fewest
+// Every op programs one page, the next one of the log. It is durable when it returns, and has no effect if it
+// was cut off. One unit is always erased. When all others are full, *cleaning* takes the unit with the fewest
 // records that are needed, copies those to the erased unit with their sequence numbers, and erases the unit.
 //
 // A record is needed if it is the newest of its inode and either a file, or a deletion that still covers an
-// older record somewhere. That may even be in the unit that is about to be erased: an erase that is cut off
-// may take the deletion and leave the record. A copy outside makes a record dispensable where it was.
+// older record somewhere. That record may be in the unit that is about to be erased: an erase that is cut off
+// may destroy the deletion and leave the record. A record with a copy in another unit is not needed.
 //
-// Mount looks at every page. Pages that are unreadable or have a wrong check are what cuts have left; they
-// are passed over until their unit is erased. If no unit is erased, cleaning was cut off: then one unit has
-// nothing that is not elsewhere too, and that one is erased.
+// Mount reads every page. A page that is unreadable or has a wrong checksum was cut off by a power cut; it is
+// skipped until its unit is erased. If no unit is erased, cleaning was interrupted. Then one unit holds only
+// records that have a copy elsewhere, and mount erases that unit.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@
 
 namespace sisyfs::flash {
 
-// Rare things that were done, as bits in the order of kMarkTexts.
+// Rare events, as bits in the order of kMarkTexts.
 enum Mark : uint32_t {
   kCleaned = 1u << 0,
   kCopied = 1u << 1,
@@ -81,13 +81,13 @@ class Core {
   static constexpr unsigned kNoUnit = kMaxUnits;
 
   unsigned unit_of(unsigned page) const { return page / config_.pages; }
-  // CrashPoints at every page of the flash: fills pages_. 0 or an errno.
+  // Reads every page of the flash and fills pages_. 0 or an errno.
   int scan();
   int scan_page(unsigned page, bool* unreadable);
   bool is_erased(unsigned unit) const;
   bool is_sound(const Record& record) const;
 
-  // Of what was scanned.
+  // About the last scan.
   bool is_needed(unsigned page) const;
   bool has_copy_outside(unsigned page) const;
   bool must_be_copied(unsigned page) const { return is_needed(page) && !has_copy_outside(page); }

@@ -1,8 +1,8 @@
-// What lies on the flash, and what a mounted flash model remembers. All are values without pointers.
+// The content of the flash, and the memory of a mounted flash model. All are values without pointers.
 //
 // A page holds one record: all of one file, or that it was deleted. The newest record of an inode counts,
-// and the sequence number says which that is; where on the flash it lies means nothing. A record is there
-// once its page has the right check: that is the commit.
+// and the sequence number says which that is; its page number means nothing. A record is committed once its
+// page has the right checksum.
 //
 //   Record record{.kind = Kind::kFile, .ino = 2, .size = 8, .sequence = 17, ...};
 //   record.check = record.sum();

@@ -14,36 +14,41 @@ namespace {
 // The switches whose wrong values are planted bugs.
 std::vector<OptionSpec> bug_specs() {
   return {
-      OptionSpec::choice(
-          "record", {"barrier", "tagged", "ends"}, "barrier",
-          "what shows that a record is whole: a flush before its commit block, a check of each "
-          "block, or (wrong) the sequence number in its first and last block"),
+      OptionSpec::choice("record", {"barrier", "tagged", "ends"}, "barrier",
+                         "how replay knows that a record is complete: barrier (flush before the commit "
+                         "block), tagged (checksum "
+                         "of each block), or ends (wrong: sequence number in its first and last block)"),
       OptionSpec::choice("commit_barrier", {"both", "no-before", "no-after", "none"}, "both",
                          "flushes around the commit block; fewer than both: wrong"),
-      OptionSpec::flag("replay_flush", true,
-                       "mount flushes what it replayed before it clears the journal; off (wrong): not"),
-      OptionSpec::flag("fsck_flush", true, "the same in fsck"),
+      OptionSpec::flag(
+          "replay_flush", true,
+          "mount flushes the replayed blocks before it clears the journal; off (wrong): no flush"),
+      OptionSpec::flag(
+          "fsck_flush", true,
+          "fsck flushes the replayed blocks before it clears the journal; off (wrong): no flush"),
       OptionSpec::choice("clean_flag", {"late", "early"}, "late",
-                         "unmount marks the system clean when it is, or (wrong) as the first thing"),
+                         "unmount marks the system clean at its end, or (wrong) at its beginning"),
       OptionSpec::flag("abort_leak", false, "on (wrong): an op that fails leaves its directory entry behind"),
       OptionSpec::choice("fsck_dir", {"keep", "drop"}, "keep",
                          "fsck removes a bad entry, or (wrong) all entries of its directory"),
       OptionSpec::choice("fsck_map", {"write", "forget"}, "write",
-                         "fsck writes the bitmaps that it has right in memory, or (wrong) not"),
-      OptionSpec::choice("error_ino", {"checked", "stored"}, "checked",
-                         "what becomes of ENOSPC for an inode: the answer, or (wrong) an inode number"),
-      OptionSpec::flag("fsync_parent", true, "fsync commits directories too; off (wrong): not"),
+                         "fsck writes the bitmaps that it has repaired in memory, or (wrong) does not"),
+      OptionSpec::choice(
+          "error_ino", {"checked", "stored"}, "checked",
+          "ENOSPC from the inode allocator: checked (the op fails), or stored (wrong: as an inode number)"),
+      OptionSpec::flag("fsync_parent", true, "fsync commits directories too; off (wrong): it does not"),
       OptionSpec::flag("fsync_size", true, "fsync commits the file's size; off (wrong): the size before"),
       OptionSpec::choice(
           "reuse_type", {"checked", "confused"}, "checked",
-          "replay of a file whose inode was a directory: a file, or (wrong) without its blocks"),
+          "replay of a file whose inode was a directory: checked, or confused (wrong: without its blocks)"),
       OptionSpec::flag("sync_bitmap", true, "sync writes the bitmaps; off (wrong): skips them"),
+      OptionSpec::choice("osync", {"full", "data"}, "full",
+                         "what a write with O_SYNC (sync_writes, sync_mount) makes durable: full, or data "
+                         "(wrong: no metadata)"),
+      OptionSpec::flag("revoke", true, "replay obeys revoke records; off (wrong): ignores them"),
       OptionSpec::choice(
-          "osync", {"full", "data"}, "full",
-          "what a write with O_SYNC (sync_writes, sync_mount) makes durable; without metadata: wrong"),
-      OptionSpec::flag("revoke", true, "replay heeds revoke records; off (wrong): ignores them"),
-      OptionSpec::choice("lookup_error", {"errno", "absent"}, "errno",
-                         "a directory block that cannot be read: an error, or (wrong) taken for empty"),
+          "lookup_error", {"errno", "absent"}, "errno",
+          "a directory block that cannot be read: errno (the op fails), or absent (wrong: taken for empty)"),
   };
 }
 
@@ -51,29 +56,32 @@ std::vector<OptionSpec> bug_specs() {
 
 std::vector<OptionSpec> option_specs() {
   std::vector<OptionSpec> specs = {
-      OptionSpec::choice("mode", {"ordered", "writeback", "data"}, "ordered",
-                         "data is on the disk before its metadata, whenever, or in the journal too"),
+      OptionSpec::choice(
+          "mode", {"ordered", "writeback", "data"}, "ordered",
+          "file data: ordered (written before its metadata), writeback (at any time), data (in the journal)"),
       OptionSpec::integer("blocks", kLeastDataBlocks, kMaxDataBlocks, 48, "blocks for files and directories"),
-      OptionSpec::integer("inodes", kLeastInodes, kMaxInodes, 16, "inodes, of which two are taken"),
+      OptionSpec::integer("inodes", kLeastInodes, kMaxInodes, 16, "inodes, two of them in use at the start"),
       OptionSpec::integer("journal", kLeastJournal, kMaxJournal, 24, "blocks of the journal"),
       OptionSpec::flag("sync_mount", false, "every op is durable when it returns"),
-      OptionSpec::choice("fsck", {"full", "fast", "off"}, "full",
-                         "after a power cut: replay and look at everything, replay only, or the mount alone"),
       OptionSpec::choice(
-          "start", {"empty", "entry-free", "entry-beyond", "entry-type", "entry-name"}, "empty",
-          "a new disk, or one with a directory that has a file and a bad entry: for an inode "
-          "that is free, or beyond the table, or of another type, or with a name that cannot be"),
+          "fsck", {"full", "fast", "off"}, "full",
+          "recovery: full (fsck replays and checks everything), fast (fsck only replays), off (mount alone)"),
+      OptionSpec::choice("start", {"empty", "entry-free", "entry-beyond", "entry-type", "entry-name"},
+                         "empty",
+                         "the disk at the start: empty, or damaged by a directory entry with a free inode, "
+                         "with an inode number "
+                         "beyond the table, of another type than its inode, or with an invalid name"),
       OptionSpec::integer("files", 0, kMaxInodes, 3, "files in the workload"),
       OptionSpec::integer("dirs", 0, kMaxInodes, 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path"),
       OptionSpec::integer("write", 1, kMaxFileBlocks, 5, "blocks of a long write; a short one has one block"),
       OptionSpec::integer("file_blocks", 1, kMaxFileBlocks, kMaxFileBlocks,
                           "blocks of a file in the workload"),
-      OptionSpec::flag("links", false, "hard and symbolic links"),
-      OptionSpec::flag("handles", false, "files are opened and closed"),
-      OptionSpec::flag("one_write", true, "one write for each file and state, and not each"),
+      OptionSpec::flag("links", false, "also hard and symbolic links"),
+      OptionSpec::flag("handles", false, "also open and close files"),
+      OptionSpec::flag("one_write", true, "try one write for each file and state; off: all writes"),
       OptionSpec::flag("rename", true, "also rename"),
-      OptionSpec::flag("fsync", true, "also sync single files, which commits everything"),
+      OptionSpec::flag("fsync", true, "also fsync, which commits everything"),
       OptionSpec::flag("sync_writes", false, "also writes with O_SYNC"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),

@@ -1,4 +1,4 @@
-// The journal model as a check: its options, what they mean, and how it is run.
+// The journal model as a check, and its options.
 //
 //   sisyfs check journal --set mode=data --set revoke=off
 #pragma once
@@ -15,7 +15,7 @@ namespace sisyfs::journal {
 
 std::vector<OptionSpec> option_specs();
 Config config_of(const Options& options);
-// What the options ask for, or why they do not go together: told to the adapter, and as a check.
+// The setup and the check that the options ask for, or an error if they contradict each other.
 Result<DiskSetup> setup_of(const Options& options);
 Result<std::unique_ptr<Check>> make_check(const Options& options);
 

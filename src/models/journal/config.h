@@ -1,5 +1,5 @@
-// What can be chosen about the journal model: its size, its mode, and the switches whose wrong values are
-// planted bugs.
+// The configuration of the journal model: its size, its mode, and switches whose wrong values are planted
+// bugs.
 //
 //   journal::Config config;
 //   config.revoke = false;   // replay writes an old directory block over the file that has the block now
@@ -15,11 +15,11 @@ inline constexpr unsigned kLeastDataBlocks = 2, kLeastInodes = 3, kLeastJournal 
 // What goes into the journal, as the mount option of ext3 has it.
 enum class Mode : uint8_t {
   kOrdered,    // metadata; data is on the disk before the metadata that leads to it
-  kWriteback,  // metadata; data goes to the disk whenever
+  kWriteback,  // metadata; data is written at any time
   kData,       // everything
 };
 
-// What shows a replay that a record of the journal is whole.
+// How replay knows that a record of the journal is complete.
 enum class Record : uint8_t {
   kBarrier,  // its commit block, which follows a flush
   kTagged,   // a check in its descriptors for each block: no flush is needed
@@ -29,10 +29,10 @@ enum class Record : uint8_t {
 // The flushes around the commit block.
 enum class CommitBarrier : uint8_t { kBoth, kNoBefore, kNoAfter, kNone };
 
-// How the system comes back after a power cut.
+// How the system recovers after a power cut.
 enum class Recovery : uint8_t {
-  kFull,   // fsck replays the journal and looks at everything; then the mount
-  kFast,   // fsck replays the journal and looks no further; then the mount
+  kFull,   // fsck replays the journal and checks everything; then the mount
+  kFast,   // fsck replays the journal and checks nothing else; then the mount
   kMount,  // the mount replays the journal
 };
 
@@ -50,7 +50,7 @@ struct Config {
   Record record = Record::kBarrier;
   CommitBarrier commit_barrier = CommitBarrier::kBoth;
   bool replay_flush = true;    // off: mount clears the journal before what it replayed is durable
-  bool fsck_flush = true;      // off: the same in fsck
+  bool fsck_flush = true;      // off: fsck clears the journal before what it replayed is durable
   bool early_clean = false;    // on: unmount marks the system clean before it is
   bool abort_leak = false;     // on: an op that fails leaves its entry in the directory
   bool fsck_drops = false;     // on: fsck empties a directory for one bad entry

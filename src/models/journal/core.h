@@ -8,9 +8,9 @@
 //   core.create("/a", Type::kFile);   // 0 or an errno; what fails has changed nothing
 //   core.sync();
 //
-// How an op keeps its promise to change nothing where it fails: it first asks for room (reserve(), which may
-// commit what was done before the op), then keeps a copy of the memory, and puts that back on any error.
-// For the same reason a transaction never holds half of an op.
+// An op that fails changes nothing. It first reserves space (reserve(), which may commit the ops before it),
+// then copies the memory, and restores the copy on any error. For the same reason a transaction never holds
+// half of an op.
 //
 // A failed read gives zeros and sets failed_; the code goes on, with every index checked, until the op ends.
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace sisyfs::journal {
 
-// The rare things that were done, as bits of marks().
+// Rare events, as bits of take_marks().
 enum MarkBit : uint32_t {
   kCommitted = 1u << 0,
   kCheckpointed = 1u << 1,
@@ -58,7 +58,7 @@ inline constexpr const char* kMarkTexts[] = {
     "an orphan was freed",
 };
 
-// A name, in a value of its own: what a path says after a symbolic link lies nowhere else.
+// A copy of a name. The rest of a path after a symbolic link is in no buffer that outlives the lookup.
 struct ShortName {
   std::array<char, kNameLength> bytes{};
   uint8_t length = 0;
@@ -67,22 +67,22 @@ struct ShortName {
 
 enum class Last : uint8_t { kKeep, kFollow };  // what to do where the last name is a symbolic link
 
-// A place for an entry in a directory.
+// The position of an entry in a directory.
 struct Slot {
   unsigned block = kDirectPointers;  // of the directory; kDirectPointers: there is none
   unsigned entry = 0;
 };
 
-// A path, followed.
+// The result of following a path.
 struct Found {
-  int error = 0;  // on the way to the last name
+  int error = 0;  // while the path was followed to its last name
   Ino node = 0;   // what the path names, if it exists
   Ino parent = 0;
   ShortName name;  // empty for the root, and for a link that ends in ".."
-  Slot slot;       // where in the parent
+  Slot slot;       // of its entry in the parent
 };
 
-// What an op changes, at most.
+// Upper bounds of what an op changes.
 struct Needs {
   unsigned metadata = 0;  // pages
   unsigned data = 0;      // pages
@@ -122,7 +122,7 @@ class Core {
   int fsync(std::string_view path);
   int sync();
 
-  // Only looks. The bytes live until the next call.
+  // These change nothing. The bytes live until the next call.
   Found find(std::string_view path, Last last);
   int read(Ino ino, uint64_t offset, uint64_t length, std::span<const std::byte>* out);
   Inode inode(Ino ino);  // zeros and failed() if it cannot be read
@@ -141,7 +141,7 @@ class Core {
  protected:
   static constexpr unsigned kNoPage = kMaxPages;
 
-  // --- blocks (journal_core.cc)
+  // --- blocks (core.cc)
   unsigned find_page(Address address) const;
   unsigned page_count() const;
   unsigned logged_page_count() const;
@@ -160,7 +160,7 @@ class Core {
   template <class T>
   void put(Address address, Kind kind, const T& value);
 
-  // --- inodes and maps (journal_core.cc)
+  // --- inodes and maps (core.cc)
   void put_inode(Ino ino, const Inode& value);
   Ino take_inode();
   void save_inode_map();
@@ -173,10 +173,10 @@ class Core {
   int read_supers(Super* super, JournalSuper* journal);
   void load_maps();
 
-  // --- transactions (journal_commit.cc)
+  // --- transactions (commit.cc)
   int reserve(const Needs& needs);
   void begin() { backup_ = memory_, failed_ = 0; }
-  // What the op was, where that matters for whether it waits for the disk.
+  // The kind of op, as far as it decides whether the op waits for the disk.
   enum class Ending : uint8_t { kOp, kWrite, kWriteSync };
   int end(Ending ending = Ending::kOp);
   unsigned record_size() const;
@@ -191,7 +191,7 @@ class Core {
   void write_journal_super();
   void write_super(bool clean);
 
-  // --- replay (journal_replay.cc)
+  // --- replay (replay.cc)
   struct RecordTags {
     unsigned count = 0, revokes = 0;
     std::array<Address, kMaxJournal> address;
@@ -205,14 +205,14 @@ class Core {
   void note_types(Address address);
   void replay(bool in_fsck);
 
-  // --- files (journal_file.cc)
+  // --- files (file.cc)
   Address good_address(Address address);
   Address block_of(const Inode& inode, unsigned block);
   Address make_block(Inode& inode, unsigned block);
   void free_blocks(Inode& inode, unsigned first);
   void zero_tail(const Inode& inode);
 
-  // --- names (journal_namei.cc)
+  // --- names (namei.cc)
   Ino find_entry(Ino directory, std::string_view name, Slot* slot);
   bool is_empty(Ino directory);
   bool lies_in(Ino node, Ino ancestor);
@@ -235,8 +235,8 @@ class Core {
   int failed_ = 0;
   uint32_t marks_ = 0;
   bool leave_directories_ = false;         // fsync_parent off: in a commit for fsync
-  Address entry_block_ = 0;                // where the op at hand has put an entry
-  InoSet directories_ = 0, confused_ = 0;  // reuse_checked off: what replay has seen of inodes
+  Address entry_block_ = 0;                // the block in which the current op has put an entry
+  InoSet directories_ = 0, confused_ = 0;  // reuse_checked off: inodes that replay has seen
   bool torn_ = false;                      // the scan ended at a record that is not whole
   RecordTags tags_;
   std::array<std::byte, kBlockSize> scratch_;
@@ -244,7 +244,7 @@ class Core {
   std::array<std::byte, size_t{kMaxFileBlocks} * kBlockSize> buffer_;
 };
 
-// Whether an entry is one that the model writes: a name that it takes, and an inode that exists.
+// Whether an entry is valid: its name is one that the model accepts, and its inode number is in range.
 bool is_good_entry(const Entry& entry, unsigned inodes);
 inline std::string_view name_of(const Entry& entry) { return {entry.name.data(), entry.name_length}; }
 

@@ -1,10 +1,10 @@
-// Disks of the journal model with a bad directory entry, for searches that start with one: the right model
-// never writes such an entry, so only a disk that was damaged from outside shows what fsck does about it.
+// Disks of the journal model with a bad directory entry, as the start of a search. The right model never
+// writes such an entry, so fsck meets one only on a disk that was damaged from outside.
 //
 //   setup.start.ops = damage_start();                       // /a, and in it the file /a/a
 //   setup.start.damage = [config](Disk& disk) { put_damage(config, Damage::kFreeInode, disk); };
 //
-// The bad entry stands beside /a/a in the same directory block, under a name that the workload will want.
+// The bad entry is in the directory block of /a/a, under a name that the workload uses.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace sisyfs::journal {
 enum class Damage : uint8_t {
   kNone,
   kFreeInode,    // it leads to an inode that is free
-  kBeyondTable,  // it leads to an inode number that there is not
-  kWrongType,    // it says another type than the inode that it leads to
+  kBeyondTable,  // it leads to an inode number that does not exist
+  kWrongType,    // its type is not that of its inode
   kBadName,      // its name has a slash
 };
 
-// What is done to a new system before the damage.
+// The ops that are run on a new system before the damage.
 std::vector<Op> damage_start();
-// Damages a disk on which damage_start() was done, and which was unmounted.
+// Damages an unmounted disk on which damage_start() was run.
 void put_damage(const Config& config, Damage damage, Disk& disk);
 
 }  // namespace sisyfs::journal

@@ -1,4 +1,4 @@
-// What the blocks of the journal model are called and say, for reports.
+// Names and content of the blocks of the journal model, for reports.
 //
 //   name_block(layout, 26);                      // "block bitmap"
 //   describe_write(layout, 2, bytes);            // "record 3: copies for 25 26 27"
@@ -14,7 +14,7 @@
 namespace sisyfs::journal {
 
 std::string name_block(const Layout& layout, uint64_t address);
-// Empty where the bytes say nothing that is known.
+// Empty if the content is not known.
 std::string describe_write(const Layout& layout, uint64_t address, std::span<const std::byte> bytes);
 
 }  // namespace sisyfs::journal

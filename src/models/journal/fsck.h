@@ -1,15 +1,14 @@
-// The offline check of the journal model, in the passes of e2fsck: inodes and blocks, directories, what is
-// not connected, link counts, maps.
+// The offline check of the journal model, in the passes of e2fsck: inodes and blocks, directories,
+// connectivity, link counts, bitmaps.
 //
-// Repair first replays the journal, where the superblock does not say that this is not needed; the fast
-// repair ends there. A check that may not write looks at the disk as it would be after the replay. It
-// believes no number on the disk: each is compared with its range before use, and no directory is entered
-// twice, so it ends on any disk.
+// Repair first replays the journal, unless the superblock says that it is clean; the fast repair ends there.
+// A check that may not write checks the disk as it would be after the replay. Every number on the disk is
+// compared with its range before use, and no directory is entered twice, so the check ends on any disk.
 //
 //   Fsck(config).run(disk, FsckMode::kRepair, &report);
 //
-// Repair keeps what can be reached from the root through sound inodes and entries. What cannot is given up;
-// there is no lost+found. A disk without sound superblocks or a root directory is beyond it: the report says
+// Repair keeps what can be reached from the root through valid inodes and entries, and frees the rest; there
+// is no lost+found. A disk without valid superblocks or a root directory cannot be repaired: the report says
 // EIO.
 #pragma once
 
@@ -50,7 +49,7 @@ class Fsck : private Core {
   void load_inodes();
   void say(ProblemNumber problem, std::array<int64_t, 4> context);
   bool is_good(const Inode& inode) const;
-  // Whether the pointer may stay; notes whose block it is.
+  // Whether the pointer is valid; marks the block as used.
   bool claim(Ino ino, unsigned block, Address address);
   void claim_blocks(Ino ino);
   void unclaim_blocks(Ino ino);
@@ -70,7 +69,7 @@ class Fsck : private Core {
   std::array<Inode, kMaxInodes> inodes_;
   std::array<uint8_t, kMaxInodes> names_;           // entries that lead to an inode
   std::array<uint8_t, kMaxInodes> subdirectories_;  // of a directory
-  uint64_t used_ = 0;                               // data blocks that somebody points to
+  uint64_t used_ = 0;                               // data blocks that a pointer refers to
   InoSet changed_ = 0;                              // inodes to write
   bool maps_changed_ = false;
 };

@@ -1,9 +1,8 @@
-// All that a mounted journal model remembers, in one value without pointers: a snapshot is a copy of its
-// bytes.
+// The memory of a mounted journal model, as one value without pointers: a snapshot is a copy of its bytes.
 //
 // The pool holds the blocks that changed since the last commit: the running transaction, and file data that
-// is not written yet. Everything else is read from the disk, from the journal where that is newer.
-// Whatever is not in use is zero, so that equal memories have equal bytes.
+// is not written yet. Everything else is read from the disk; from the journal if its copy is newer. Unused
+// parts are zero, so equal memories have equal bytes.
 #pragma once
 
 #include <array>
@@ -29,7 +28,7 @@ constexpr InoSet only(Ino ino) { return static_cast<InoSet>(1u << ino); }
 
 struct Memory {
   uint64_t block_map;      // the data blocks in use now
-  uint64_t committed_map;  // and in the last commit: those are not written before the next
+  uint64_t committed_map;  // those of the last commit: they are not overwritten before the next commit
   std::array<uint64_t, kMaxBlocks / 64>
       revoked;        // blocks freed since the commit, of which the journal has a copy
   uint32_t sequence;  // of the running transaction
@@ -40,7 +39,7 @@ struct Memory {
   uint8_t unflushed;   // something was written that no flush has followed
   uint8_t skip;        // a commit failed: the journal must be started anew before the next
   uint8_t stale_maps;  // sync_bitmap off: they were not written when the journal was cleared
-  std::array<uint8_t, kMaxBlocks> logged;  // by address: 1 + the place in the ring of the newest copy, or 0
+  std::array<uint8_t, kMaxBlocks> logged;  // by address: 1 + the ring index of the newest copy, or 0
   std::array<PageKey, kMaxPages> keys;
   std::array<std::byte, size_t{kMaxPages} * kBlockSize> pages;
 };

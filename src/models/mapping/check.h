@@ -13,7 +13,7 @@ namespace sisyfs::mapping {
 
 enum class Model : uint8_t { kLink, kIndex };
 
-// The options that both models declare, and what they mean.
+// The options of both models, and the configuration that they give.
 std::vector<OptionSpec> option_specs();
 Config config_of(const Options& options);
 
@@ -23,7 +23,7 @@ std::unique_ptr<Check> make_steps_check(Model model, const Config& config);
 // The model as a target with a disk, checked through the adapter, ops run whole (via=disk).
 DiskSetup disk_setup_of(Model model, const Options& options);
 
-// What the options ask for, or why they do not go together.
+// The check that the options ask for, or an error if they contradict each other.
 Result<std::unique_ptr<Check>> make_check(Model model, const Options& options);
 
 }  // namespace sisyfs::mapping

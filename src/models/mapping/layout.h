@@ -1,4 +1,4 @@
-// The layout of the file-mapping models on a disk of four-byte blocks; see mapping_target.h.
+// The layout of the file-mapping models on a disk of four-byte blocks; see models/mapping/target.h.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline unsigned from_fields(std::span<const std::byte, kBlockBytes> bytes) {
   return static_cast<unsigned>(word);
 }
 
-// Blocks of a disk by number, with the first error kept.
+// Reads and writes blocks by number, and remembers whether any access failed.
 struct BlockIo {
   Disk& disk;
   bool failed = false;

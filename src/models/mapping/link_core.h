@@ -22,7 +22,7 @@ struct LinkCore {
     uint32_t inodes;  // eight bits a file: length, start
     uint8_t data[12];
   };
-  // The running system's copies, and beside them what the user was promised (length, or absent).
+  // The copies in memory, and what the user was promised: the length of each file, or that it is absent.
   struct Memory {
     uint32_t inodes;
     uint32_t table_low;
@@ -183,8 +183,8 @@ struct LinkCore {
     }
   }
 
-  // The offline check of what a crash left, and then its repair: no file is looked at in a table that was
-  // repaired for another. Returns findings (dead blocks included); `see` is told each of them.
+  // The offline check after a crash, and then the repair: all files are checked in the table as the crash
+  // left it. Returns findings, dead blocks included, and calls `see` for each of them.
   template <class Observer>
   static uint32_t recover(const Config& c, Medium& d, Observer&& see) {
     uint32_t findings = 0;

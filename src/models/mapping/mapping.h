@@ -18,9 +18,9 @@ struct Config {
   unsigned tasks = 1;
   bool naive = false;        // order=naive: the pointer is written before what it points to
   bool cache = true;         // cache=flush: a volatile cache, emptied by FLUSH at the end of an op
-  bool fill = true;          // free=fill: what is in a free block is forgotten
+  bool fill = true;          // free=fill: a freed block loses its content
   bool counter = false;      // data=counter: content from a counter instead of a hash
-  unsigned values = 4;       // data=counter: how many different contents there are
+  unsigned values = 4;       // data=counter: number of different contents
   bool report_dead = false;  // dead=report: dead blocks are findings; otherwise they are repaired
   bool symmetry = false;     // merge states that differ only in the names of files and tasks
 };
@@ -90,7 +90,7 @@ enum Finding : uint32_t {
 // Marks, as bits of Outcome::marks.
 enum Mark : uint32_t {
   kDeadRepaired = 1u << 0,  // recovery found a dead block and freed it
-  kCrashInOp = 1u << 1,     // the power went while an op was in flight
+  kCrashInOp = 1u << 1,     // a power cut while an op was in flight
   kDiskFull = 1u << 2,      // no block is free after an op began
   kIndirectUsed = 1u << 3,  // a file is long enough for an indirect block
   kTwoInFlight = 1u << 4,   // two ops are in flight at once

@@ -34,8 +34,8 @@ std::string data_name(const Config& c, const Medium& m, unsigned b) {
 
 }  // namespace
 
-Place place_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned,
-               const LinkCore::Memory&) {
+WriteLocation location_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned,
+                          const LinkCore::Memory&) {
   switch (action) {
     case kWriteInode:
     case kSetWriteInode:
@@ -49,8 +49,8 @@ Place place_of(const LinkCore&, Action action, const LinkCore::Task& task, unsig
   }
 }
 
-Place place_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length,
-               const IndexCore::Memory& m) {
+WriteLocation location_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length,
+                          const IndexCore::Memory& m) {
   switch (action) {
     case kWriteInode:
     case kSetWriteInode:
@@ -73,11 +73,11 @@ Place place_of(const IndexCore&, Action action, const IndexCore::Task& task, uns
   }
 }
 
-std::string content_of(const LinkCore&, const Config& c, Action action, const Place& place,
+std::string content_of(const LinkCore&, const Config& c, Action action, const WriteLocation& location,
                        const LinkCore::Medium& after) {
   std::string text;
   if (action == kWriteInode || action == kSetWriteInode) {
-    for (unsigned f = 2 * place.address; f < 2 * place.address + 2 && f < c.files; ++f) {
+    for (unsigned f = 2 * location.address; f < 2 * location.address + 2 && f < c.files; ++f) {
       const unsigned length = LinkCore::length(after, f);
       text += fmt::format("{}file{} {}", text.empty() ? "" : ", ", f, length_name(length));
       if (length != kAbsent)
@@ -92,16 +92,16 @@ std::string content_of(const LinkCore&, const Config& c, Action action, const Pl
       text += fmt::format("{}{}:{}", b == 0 ? "" : " ", b, to);
     }
   } else {
-    text = data_name(c, after, place.address - kFirstDataBlock);
+    text = data_name(c, after, location.address - kFirstDataBlock);
   }
   return text;
 }
 
-std::string content_of(const IndexCore&, const Config& c, Action action, const Place& place,
+std::string content_of(const IndexCore&, const Config& c, Action action, const WriteLocation& location,
                        const IndexCore::Medium& after) {
   if (action == kWriteInode || action == kSetWriteInode) {
-    const unsigned node = IndexCore::inode(after.inodes, place.address);
-    std::string text = fmt::format("file{} {}", place.address, length_name(node & 15));
+    const unsigned node = IndexCore::inode(after.inodes, location.address);
+    std::string text = fmt::format("file{} {}", location.address, length_name(node & 15));
     if ((node & 15) != kAbsent)
       text += fmt::format(", entries {} {}, indirect {}", block_name(nibble(node, 1)),
                           block_name(nibble(node, 2)), block_name(nibble(node, 3)));
@@ -113,7 +113,7 @@ std::string content_of(const IndexCore&, const Config& c, Action action, const P
       text += fmt::format("{}{}:{}", b == 0 ? "" : " ", b, (after.bitmap >> b & 1) != 0 ? "used" : "free");
     return text;
   }
-  return data_name(c, after, place.address - kFirstDataBlock);
+  return data_name(c, after, location.address - kFirstDataBlock);
 }
 
 unsigned block_of(const LinkCore&, const Config& c, const LinkCore::Medium& m, unsigned f, unsigned k) {
@@ -211,13 +211,14 @@ void MappingTeller<Core, kCounter>::advance(const State& from, const State& to, 
     return;
   }
   step.kind = StoryStep::Kind::kWrite;
-  const Place place = place_of(Core{}, action, task, nibble(from.memory.ref, task.file), to.memory);
+  const WriteLocation location =
+      location_of(Core{}, action, task, nibble(from.memory.ref, task.file), to.memory);
   WriteRecord write;
   write.number = static_cast<uint32_t>(story_.writes.size()) + 1;
-  write.address = place.address;
-  write.blocks = place.blocks;
-  write.label = place.label;
-  write.content = content_of(Core{}, config(), action, place, config().cache ? to.cache : to.disk);
+  write.address = location.address;
+  write.blocks = location.blocks;
+  write.label = location.label;
+  write.content = content_of(Core{}, config(), action, location, config().cache ? to.cache : to.disk);
   write.status = config().cache ? WriteStatus::kPending : WriteStatus::kPersisted;
   step.text = fmt::format("writes {}: {}", write.label, write.content);
   step.writes.push_back(write.number);
@@ -235,8 +236,9 @@ void MappingTeller<Core, kCounter>::crash(const State& from, StoryStep& step) {
     std::string missing;
     for (uint32_t left = system_.program_in(from, t) >> (4 * task.step); (left & 15) != kFinish; left >>= 4) {
       const auto action = static_cast<Action>(left & 15);
-      const Place place = place_of(Core{}, action, task, nibble(from.memory.ref, task.file), from.memory);
-      missing += (missing.empty() ? "" : ", ") + place.label;
+      const WriteLocation location =
+          location_of(Core{}, action, task, nibble(from.memory.ref, task.file), from.memory);
+      missing += (missing.empty() ? "" : ", ") + location.label;
     }
     if (!missing.empty()) cut += fmt::format(" (not written yet: {})", missing);
   }

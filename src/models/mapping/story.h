@@ -1,5 +1,5 @@
-// Tells a trace of a file-mapping model: the writes with what each block is, what a power cut left, what
-// recovery saw, what should have been there.
+// Describes a trace of a file-mapping model: the writes and their blocks, what a power cut left of them, what
+// recovery found, and what was expected.
 #pragma once
 
 #include "finding/story.h"
@@ -8,23 +8,24 @@
 
 namespace sisyfs::mapping {
 
-// The same places as in the thesis: inodes, then the table or bitmap, then data from block 5 on.
+// Blocks as in the thesis: inodes first, then the table or bitmap, then data from block 5 on.
 inline constexpr unsigned kFirstDataBlock = 5;
 
-struct Place {
+// The blocks that a step writes, and their name.
+struct WriteLocation {
   uint32_t address;
   uint32_t blocks;
   std::string label;
 };
 
 // Where a step's write goes, and the written content in words. `after` is the device after the step.
-Place place_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned length,
-               const LinkCore::Memory& m);
-Place place_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length,
-               const IndexCore::Memory& m);
-std::string content_of(const LinkCore&, const Config& c, Action action, const Place& place,
+WriteLocation location_of(const LinkCore&, Action action, const LinkCore::Task& task, unsigned length,
+                          const LinkCore::Memory& m);
+WriteLocation location_of(const IndexCore&, Action action, const IndexCore::Task& task, unsigned length,
+                          const IndexCore::Memory& m);
+std::string content_of(const LinkCore&, const Config& c, Action action, const WriteLocation& location,
                        const LinkCore::Medium& after);
-std::string content_of(const IndexCore&, const Config& c, Action action, const Place& place,
+std::string content_of(const IndexCore&, const Config& c, Action action, const WriteLocation& location,
                        const IndexCore::Medium& after);
 
 // The disk block that holds block k of a file, kNone where there is none. kNone for k asks for the indirect

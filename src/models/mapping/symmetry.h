@@ -1,4 +1,4 @@
-// Symmetry of the file-mapping models: files have no order, and tasks have none.
+// Symmetry of the file-mapping models: files are interchangeable, and so are tasks.
 //
 // canonical_form() renames the files (and swaps the tasks) of a state so that two states that differ
 // only in names become one. Files are sorted by a key of all that is known about each; where keys are
@@ -54,7 +54,7 @@ inline void rename_files(IndexCore::Memory& m, const Renaming& to) {
   m.ref = rename_nibbles(m.ref, to);
 }
 
-// What tells file f from the others, with the op in flight on it, as one number.
+// The key of file f: all that distinguishes it from other files, with the op in flight on it, as one number.
 template <class State>
 uint64_t file_key(const LinkCore&, const State& s, unsigned f) {
   uint64_t key = (s.memory.inodes >> (8 * f) & 0xFF) | (s.cache.inodes >> (8 * f) & 0xFF) << 8 |
@@ -119,9 +119,9 @@ inline Renaming sorting(const IndexCore&, const Config& c, const FileKeys& key) 
   return to;
 }
 
-// Whether two files in use have one key and may still differ. Two files that are absent everywhere, with no
-// op on them, do not, if freed blocks are forgotten and the order keeps the system sound: nothing of theirs
-// is left.
+// Whether two files in use have equal keys and may still differ. Two files that are absent everywhere, with
+// no op on them, do not differ if freed blocks lose their content and the write order is the right one: then
+// no trace of them is left.
 inline bool has_ties(const Config& c, const FileKeys& key, uint64_t absent_key) {
   for (unsigned f = 0; f < c.files; ++f)
     for (unsigned g = 0; g < f; ++g)

@@ -1,7 +1,7 @@
 // MappingSystem: a file-mapping model as a transition system, with its ops split into steps.
 //
-// A state is the whole disk, the cache, the memory and the tasks in one cache line or two. Several tasks
-// interleave at every step, and the power can go at every step. See docs/models/file-mapping.md.
+// A state is the whole disk, the cache, the memory and the tasks, in one cache line or two. Tasks may
+// interleave at every step, and the power may be cut at every step. See docs/models/file-mapping.md.
 #pragma once
 
 #include <algorithm>
@@ -75,9 +75,9 @@ class MappingSystem {
     return fingerprint_of(canonical);
   }
 
-  // Recovery depends on the disk and on what was promised; and, where the disk shows that an op in flight
-  // has taken effect, on which these are. Many states of a worker agree on all this, so its last recoveries
-  // are remembered.
+  // Recovery depends on the disk and on what was promised, and, if the disk shows that an op in flight has
+  // taken effect, on which ops are in flight. Many states of a worker agree on all this, so its last
+  // recoveries are cached.
   static constexpr size_t kRemembered = 1024;
   struct Crash {
     // The disk; and in one word the lengths that were promised, and op and file of each task. In whole words,
@@ -88,7 +88,7 @@ class MappingSystem {
     Words key{};
     Outcome outcome;
   };
-  // Where to look for a crash; a poor hash only costs a recovery.
+  // The cache slot of a crash. A hash collision only costs a recovery.
   static size_t slot_of(const typename Crash::Words& key) {
     const uint64_t mixed = mul_fold(key[0] ^ 0x9e3779b97f4a7c15u, key[1] ^ 0xd1342543de82ef95u) ^
                            mul_fold(key[2] ^ 0xa0761d6478bd642fu, key.back() ^ 0xe7037ed1a0b428dbu);
@@ -133,7 +133,7 @@ class MappingSystem {
     return Core::verify(config_, s.memory, f, expected(s), device, see);
   }
 
-  // The power goes, the system comes back and is checked.
+  // Cuts the power, recovers and checks.
   template <class Observer>
   Outcome crash(State& s, Observer&& see) const {
     Outcome outcome;
@@ -202,7 +202,7 @@ class MappingSystem {
     return outcome;
   }
 
-  // What reads and writes go to.
+  // The device that reads and writes use.
   Medium& device_medium(State& s) const { return config_.cache ? s.cache : s.disk; }
 
   template <class Sink>
@@ -268,7 +268,7 @@ class MappingSystem {
     s.tasks[t] = Task{};
   }
 
-  // The promise for a task's file becomes what the op made of it (or stays).
+  // Updates what is promised for a task's file after its op.
   void settle(State& s, const Task& task, bool took_effect) const {
     const unsigned f = task.file, before = nibble(s.memory.ref, f);
     const unsigned after = length_after(static_cast<OpKind>(task.op), before);

@@ -30,12 +30,12 @@ constexpr ProblemKind kProblems[] = {
 // The numbers of the problems above: +1 if it is about an indirect block.
 enum : uint16_t { kDead = 0, kLostFree = 1, kLostNowhere = 3, kDouble = 5 };
 
-std::string name_place(const LinkCore&, uint64_t address) {
+std::string name_of_block(const LinkCore&, uint64_t address) {
   if (address < 2) return fmt::format("inodes of file{} and file{}", 2 * address, 2 * address + 1);
   if (address < kFirstDataBlock) return "table of links";
   return fmt::format("data block {}", address - kFirstDataBlock);
 }
-std::string name_place(const IndexCore&, uint64_t address) {
+std::string name_of_block(const IndexCore&, uint64_t address) {
   if (address < 4) return fmt::format("inode of file{}", address);
   if (address < kFirstDataBlock) return "bitmap";
   return fmt::format("data block {}", address - kFirstDataBlock);
@@ -186,7 +186,7 @@ class MappingTarget : public Target, public SavesMemory, public ChecksOffline, p
     if (io.failed) report->error = EIO;
   }
 
-  std::string name_block(uint64_t address) const override { return name_place(Core{}, address); }
+  std::string name_block(uint64_t address) const override { return name_of_block(Core{}, address); }
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
     // The words of the direct form, for a medium that holds nothing but this write.
     Media disk(Image(Geometry{kBlockBytes, BlockCount(block_count(config_))}));
@@ -218,8 +218,8 @@ class MappingTarget : public Target, public SavesMemory, public ChecksOffline, p
   };
   static_assert(sizeof(Saved) == sizeof(Memory) + sizeof(uint32_t), "every byte means something");
 
-  // What a data block holds, in the model's words: the hash of the place in a file that these bytes belong
-  // to, or the entries of an indirect block.
+  // The content of a data block as the model has it: the hash of the file and block number that these bytes
+  // belong to, or the entries of an indirect block.
   unsigned content_at(BlockIo& io, unsigned b) const {
     FieldBlock bytes{}, data;
     io.failed |= io.disk.read(BlockAddress(kFirstDataBlock + b), bytes) != IoStatus::kOk;

@@ -9,20 +9,19 @@ std::vector<OptionSpec> option_specs(Version version) {
   std::vector<OptionSpec> specs = {
       OptionSpec::integer("inodes", 2, kMaxInodes, 4, "files, directories and links, the root included"),
       OptionSpec::flag("truncate_clear", true,
-                       "truncate clears what it adds to a file; off (wrong): it holds whatever was there"),
-      OptionSpec::flag(
-          "hole_zero", true,
-          "a write beyond the end clears what it skips; off (wrong): it holds whatever was there"),
+                       "truncate clears the bytes that it adds; off (wrong): old bytes appear"),
+      OptionSpec::flag("hole_zero", true,
+                       "a write beyond the end clears the hole; off (wrong): old bytes appear"),
       OptionSpec::choice(
           "size_update", {"always", "on-growth"}, "always",
-          "when a write moves the end of a file: always, or (wrong) only where its buffer had to grow"),
+          "when a write beyond the end updates the size: always, or (wrong) only if the buffer grows"),
       OptionSpec::choice("name_cache", {"fresh", "stale"}, "fresh",
-                         "cached names after a restore: forgotten, or (wrong) as before"),
+                         "cached names after a restore: fresh (dropped), or stale (wrong: kept)"),
       OptionSpec::integer("files", 0, kMaxInodes, 2, "files in the workload"),
       OptionSpec::integer("dirs", 0, kMaxInodes, 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 5, 2, "names in a path"),
       OptionSpec::integer("file_bytes", 1, kBufferSize, 8, "bytes of a file in the workload"),
-      OptionSpec::integer("snapshots", 0, 8, 1, "snapshots on a path, at most, and as many restores"),
+      OptionSpec::integer("snapshots", 0, 8, 1, "snapshots on a path, at most; and as many restores"),
       OptionSpec::flag("impossible", true, "also try ops that must fail"),
   };
   if (version == Version::kFirst) return specs;
@@ -33,7 +32,7 @@ std::vector<OptionSpec> option_specs(Version version) {
   specs.push_back(OptionSpec::flag("xattrs", false, "also extended attributes"));
   specs.push_back(OptionSpec::flag(
       "xattr_free", true,
-      "attributes go with their file; off (wrong): the next file with its inode number has them"));
+      "attributes are deleted with their file; off (wrong): the next file with its inode has them"));
   return specs;
 }
 

@@ -1,4 +1,4 @@
-// The VeriFS models as checks: their options, what they mean, and how they are run.
+// The VeriFS models as checks, and their options.
 //
 //   sisyfs check verifs2 --set hole_zero=off
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace sisyfs::verifs {
 
-// Those of one version: the first has no links and no limit to its bytes.
+// The options of one version. The first version has no links and no limit of bytes.
 std::vector<OptionSpec> option_specs(Version version);
 Config config_of(Version version, const Options& options);
-// What the options ask for, told to the adapter, and as a check.
+// The setup and the check that the options ask for.
 DiskSetup setup_of(Version version, const Options& options);
 Result<std::unique_ptr<Check>> make_check(Version version, const Options& options);
 

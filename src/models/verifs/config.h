@@ -1,9 +1,9 @@
-// What can be chosen about a VeriFS model: which version, how much it holds, and the switches whose wrong
-// values are the four mistakes that MCFS found in VeriFS.
+// The configuration of a VeriFS model: its version, its size, and switches whose wrong values are the four
+// bugs that MCFS found in VeriFS.
 //
 //   verifs::Config config;
 //   config.version = verifs::Version::kSecond;
-//   config.hole_zero = false;   // a write beyond the end leaves whatever lay in the buffer
+//   config.hole_zero = false;   // a write beyond the end leaves old bytes in the hole
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ enum class Version : uint8_t {
   kSecond,  // and rename, links of both kinds, extended attributes, and a limit to all data
 };
 
-// When a write that reaches beyond the end of a file moves the end.
+// When a write beyond the end of a file updates its size.
 enum class SizeUpdate : uint8_t {
   kAlways,
-  kOnGrowth,  // only where the buffer had to grow: wrong
+  kOnGrowth,  // only if the buffer had to grow: wrong
 };
 
-// What becomes of the cached names when a snapshot comes back.
+// The cached names after a restore.
 enum class NameCache : uint8_t {
-  kFresh,  // they are forgotten
-  kStale,  // they stay: wrong
+  kFresh,  // they are dropped
+  kStale,  // they are kept: wrong
 };
 
 struct Config {
@@ -43,7 +43,8 @@ struct Config {
   bool hole_zero = true;       // off: a write beyond the end does not clear what it skips; wrong
   SizeUpdate size_update = SizeUpdate::kAlways;
   NameCache name_cache = NameCache::kFresh;
-  bool xattr_free = true;  // off: attributes stay when their file goes, and the next with its inode has them
+  bool xattr_free =
+      true;  // off: attributes stay when their file is deleted, and a later file with its inode has them
 };
 
 }  // namespace sisyfs::verifs

@@ -1,5 +1,5 @@
-// Core: VeriFS, a file system in memory that can keep itself and go back, after Su et al., "Model-Checking
-// Support for File System Development".
+// Core: VeriFS, a file system in memory with snapshot and restore, after Su et al., "Model-Checking Support
+// for File System Development".
 //
 //   Core core(config);
 //   core.mount();
@@ -9,9 +9,8 @@
 //   error = core.restore();                          // "/d" is there again, and nothing else
 //
 // Paths are those of ops: absolute, with no empty, "." or ".." component. Answers are those of Linux, and
-// ENOSPC where there is no room. A call that fails changes nothing. In front of it lies the kernel's cache of
-// names, which every call goes through; keeping it in step with the file system is what `name_cache` is
-// about.
+// ENOSPC if there is no space. A call that fails changes nothing. Every call goes through the kernel's cache
+// of names. With a wrong `name_cache` a restore does not invalidate that cache.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@
 
 namespace sisyfs::verifs {
 
-// Rare things that were done, as bits in the order of kMarkTexts. Those of the first version come first.
+// Rare events, as bits in the order of kMarkTexts. Those of the first version come first.
 enum Mark : uint32_t {
   kNoInodeLeft = 1u << 0,
   kHole = 1u << 1,
@@ -76,10 +75,10 @@ class Core {
   const Inode& inode(Ino ino) const { return memory_.store.at(ino); }
   unsigned entry_count(Ino directory) const { return inode(directory).size / sizeof(Entry); }
   Entry entry(Ino directory, unsigned i) const;
-  // What a name in a directory leads to, as the kernel sees it: by its cache, else by the file system. kNoIno
-  // if to nothing; with a stale cache it may be an inode that is free.
+  // The inode of a name in a directory as the kernel sees it: from its cache, else from the file system.
+  // kNoIno if there is none. With a stale cache it may be an inode that is free.
   Ino peek(Ino directory, std::string_view name) const;
-  // The same, and the kernel remembers it.
+  // Like peek(), and adds the name to the cache.
   Ino lookup(Ino directory, std::string_view name);
 
   uint32_t take_marks();
@@ -90,7 +89,7 @@ class Core {
   bool is_directory(Ino ino) const { return inode(ino).kind == Kind::kDirectory; }
   // Whether `directory` is `ancestor`, or lies below it.
   bool lies_in(Ino directory, Ino ancestor) const;
-  // Whether what a cached name led to is still there: 0 or ESTALE.
+  // Whether the inode of a cached name still exists: 0 or ESTALE.
   int alive(Ino ino) const;
 
   // The file system's own directories, below the cache.
@@ -98,7 +97,7 @@ class Core {
   bool has_room(Ino directory) const { return inode(directory).size + sizeof(Entry) <= kBufferSize; }
   void add_entry(Ino directory, std::string_view name, Ino ino);
   void remove_entry(Ino directory, std::string_view name);
-  // Takes one name away, and what it named with its last one.
+  // Removes one name, and with the last name the inode.
   void drop(Ino directory, std::string_view name, Ino ino);
   Ino free_inode();
 
@@ -106,7 +105,7 @@ class Core {
   Xattr* xattr(Ino ino, std::string_view name);  // null if there is none
   void drop_xattrs(Ino ino);
 
-  // Buffers. False, and nothing happens, if there are not so many bytes.
+  // Buffers. False, without any change, if there are not enough bytes.
   bool resize_buffer(Inode& inode, unsigned size);
   void put(Inode& file, unsigned offset, std::span<const std::byte> bytes);
   static void clear(Inode& file, unsigned from, unsigned to);

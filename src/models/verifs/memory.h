@@ -1,11 +1,11 @@
-// All that a VeriFS remembers, as one value without pointers that is copied in one piece.
+// The whole state of a VeriFS, as one value without pointers that is copied in one piece.
 //
 //   Memory memory;
 //   memory.kept = memory.store;   // the ioctl CHECKPOINT: all but what the kernel caches
 //
-// Nothing depends on how a state came about: entries are in the order of names, what is free is zero, and
-// bytes that belong to no file all hold one value, which stands for whatever somebody left there. So equal
-// systems are equal bytes, up to the numbers of inodes.
+// The bytes do not depend on the history of a state: entries are sorted by name, free slots are zero, and
+// bytes that belong to no file all hold one value, which stands for old content. So equal systems have equal
+// bytes, up to the numbers of inodes.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr Ino kNoIno = 0, kRootIno = 1;
 
 enum class Kind : uint8_t { kFree, kFile, kDirectory, kSymlink };
 
-// What lies in a buffer where nothing was written. Not zero, as of malloc.
+// The content of a buffer where nothing was written. Not zero, as with malloc().
 inline constexpr std::byte kRubbish{0xA5};
 
 // A name of up to kNameLength bytes, zeros behind it.
@@ -44,7 +44,7 @@ struct Name {
   friend auto operator<=>(const Name&, const Name&) = default;
 };
 
-// A directory is a buffer full of these.
+// The buffer of a directory is an array of these.
 struct Entry {
   Name name;
   Ino ino = kNoIno;

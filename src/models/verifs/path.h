@@ -4,7 +4,7 @@
 //   if (at.error() != 0) return at.error();
 //   if (at.found()) ... at.ino() ... else ... at.name() can be made in at.parent()
 //
-// Allocates nothing: what is left of the path once a link was followed lies in the walk itself.
+// Allocates nothing: the rest of the path after a link is stored in the walk itself.
 #pragma once
 
 #include <array>
@@ -22,11 +22,12 @@ class PathWalk {
   PathWalk(const PathWalk&) = delete;
   PathWalk& operator=(const PathWalk&) = delete;
 
-  // 0, or the errno of the way. That the last component is not there is no error here.
+  // 0, or an errno. It is no error if the last component does not exist.
   int error() const { return error_; }
   bool found() const { return ino_ != kNoIno; }
   Ino ino() const { return ino_; }
-  // Where the last component is, or would be; the root and a link that ends in ".." have no name.
+  // The directory and name of the last component, whether it exists or not. The root and a link that ends in
+  // ".." have no name.
   bool named() const { return !name_.empty(); }
   Ino parent() const { return parent_; }
   std::string_view name() const { return name_; }

@@ -1,5 +1,5 @@
-// The VeriFS model as a Target without a disk: all that it has is memory, which it can keep and bring back by
-// two ops of its own, snapshot and restore (the ioctls CHECKPOINT and RESTORE of VeriFS).
+// The VeriFS model as a Target without a disk. Its state is in memory. The ops snapshot and restore (the
+// ioctls CHECKPOINT and RESTORE of VeriFS) save that state and bring it back.
 //
 //   TargetKind kind = verifs::kind_of(verifs::Config{});
 //   std::unique_ptr<Target> target = kind.make();

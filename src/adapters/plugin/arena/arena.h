@@ -1,7 +1,7 @@
-/* The private heap of a plug-in, and what it is told of the world: the face that the engine sees.
+/* The private heap, clock and random numbers of a plug-in: the interface for the engine.
  *
  * libsisyfs_arena.so is the first object of a plug-in's private namespace (adapters/plugin/namespace.h).
- * There its malloc family, its clock, its random numbers and its ways to end a process win over those of
+ * There its malloc family, clock, random numbers and functions that end a process replace those of
  * libc. It is plain C and needs nothing but libc; the engine finds these functions by name and shares one
  * struct with it:
  *
@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* Edges that are told apart; of more than these some count as one. */
+/* Size of the edge map. In larger programs several edges share an entry. */
 #define SISYFS_ARENA_EDGES (1u << 20)
 
 enum sisyfs_arena_fault {
@@ -43,7 +43,7 @@ enum sisyfs_arena_fault {
 
 enum sisyfs_arena_end_kind {
   SISYFS_END_ABORT = 1,
-  SISYFS_END_ASSERT = 2,       /* text, file, line and function tell it */
+  SISYFS_END_ASSERT = 2,       /* text, file, line and function are set */
   SISYFS_END_EXIT = 3,         /* exit(), _exit(), quick_exit(): status */
   SISYFS_END_STACK_SMASHED = 4 /* the stack protector of the compiler */
 };
@@ -51,7 +51,7 @@ enum sisyfs_arena_end_kind {
 struct sisyfs_arena_end {
   enum sisyfs_arena_end_kind kind;
   int status;
-  const char *text, *file, *function; /* null where nothing is known */
+  const char *text, *file, *function; /* null if not known */
   unsigned line;
   const void* caller;
 };
@@ -74,20 +74,20 @@ struct sisyfs_arena_control {
 
   /* Allocation. */
   uint64_t limit;      /* bytes of the arena that may be in use; what goes beyond gets NULL */
-  uint64_t over_limit; /* how often that was so */
+  uint64_t over_limit; /* allocations that failed because of the limit */
   uint64_t calls;      /* allocations asked for; frees do not count */
   uint64_t fail_in;    /* n: the n-th allocation from now fails; 0: none does */
-  uint64_t failed;     /* how many failed by that */
+  uint64_t failed;     /* allocations that failed because of fail_in */
   uint64_t peak_bytes; /* the most live_bytes since the engine set it */
-  uint32_t fresh_byte; /* what malloc's memory is filled with; code that reads it uninitialized shows by a
-                          change */
+  uint32_t fresh_byte; /* malloc fills new memory with this byte. Another byte must not change what the
+                          code does, unless it reads uninitialized memory. */
 
   /* The first fault; the engine sets it back to SISYFS_FAULT_NONE. on_fault may be null and may leave by
    * siglongjmp; if it returns the call goes on as well as it can. */
   uint32_t fault;
   const void* fault_address; /* the block, or the place in free memory */
   uint64_t fault_size;       /* of the block, where that is known */
-  const void* fault_caller;  /* who called free, or malloc, or who took the block at a check */
+  const void* fault_caller;  /* the code that called free or malloc; at a check, that allocated the block */
   void (*on_fault)(struct sisyfs_arena_control* control);
 
   /* The clock stands still until the engine moves it. Sleeping takes no time. */
@@ -104,7 +104,7 @@ struct sisyfs_arena_control {
    * sets new_edges back to 0; to forget them all it clears the map and the count. */
   uint64_t edges_reached;
   uint64_t new_edges;
-  uint64_t edges_known; /* how many there are; 0: the instrumentation does not tell */
+  uint64_t edges_known; /* edges in the code; 0: not known */
   unsigned char edges[SISYFS_ARENA_EDGES];
 
   /* Called instead of ending the process. Must not return; if it is null or returns, the process ends. */
@@ -115,17 +115,17 @@ struct sisyfs_arena_control {
 struct sisyfs_arena_block {
   const void* address;
   uint64_t size;
-  const void* caller; /* of malloc; null: not known. After a load it may be one of before. */
+  const void* caller; /* of malloc; null: not known. After a load it may be outdated. */
 };
 
 /* What the library exports beside libc's names. */
 struct sisyfs_arena_control* sisyfs_arena_open(void);
 
-/* CrashPoints at every block and hole. The fault, which is also told in the control block (but not by
- * on_fault). */
+/* Checks every block and hole. Returns the first fault, and puts it into the control block too. on_fault is
+ * not called. */
 enum sisyfs_arena_fault sisyfs_arena_check(void);
 
-/* The live block behind this one in the order of addresses; null: the first. 0 if there is none. */
+/* The live block that follows this one in address order; null: the first. Returns 0 if there is none. */
 int sisyfs_arena_next(const void* after, struct sisyfs_arena_block* out);
 
 /* dl_iterate_phdr over the objects of the private namespace; `visit` takes a struct dl_phdr_info. */

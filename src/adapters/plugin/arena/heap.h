@@ -5,11 +5,11 @@
 
 #define SISYFS_EXPORT __attribute__((visibility("default")))
 
-/* Maps the arena when it is called first. Null: there is no room for it. */
+/* Maps the arena at the first call. Null: there is no room for it. */
 struct sisyfs_arena_control* heap_open(void);
 
-/* The allocations that fail do so here: by fail_in, by the limit. `zero`: as calloc, else filled with
- * fresh_byte. */
+/* An allocation. Null if fail_in or the limit makes it fail. `zero`: the memory is zero, as for calloc;
+ * otherwise it is filled with fresh_byte. */
 void* heap_take(size_t alignment, size_t size, int zero, const void* caller);
 void heap_give(void* memory, const void* caller);
 void* heap_resize(void* memory, size_t size, const void* caller);
