@@ -32,7 +32,8 @@ constexpr const char* kExample = R"({
     {"id": 3, "op": "fsync /a", "cuts": [
       {"after": 2, "lost": [{"step": 2, "nth": 1, "address": 17},
                             {"step": 3, "nth": 2, "disk": 1, "address": 18, "parts": [1, 2]}]},
-      {"after": 1, "promises": 1, "lost": [{"step": 3, "cut": 1, "nth": 1, "address": 18446744073709551615}]}]},
+      {"after": 1, "promises": 1, "lost": [
+        {"step": 3, "cut": 1, "nth": 1, "address": 18446744073709551615}]}]},
     {"id": 5, "kind": "begin", "task": 1, "op": "create file0", "fails": {"allocation": 1}},
     {"id": 6, "kind": "advance", "task": 1},
     {"id": 9, "kind": "cut", "cuts": [{"after": 0, "lost": []}]}

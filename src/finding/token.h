@@ -1,7 +1,7 @@
 // Tokens: a finding as one short word that a shell takes without quotes.
 //
-//   s2:link:order=naive,cache=off:M3:AAAX...:5e1c
-//   |  |    |                     |  |       checksum of all before it
+//   s2:link:order=naive,cache=off:M3:AQqgABY-4QAAoAAYPoEI:5ca3
+//   |  |    |                     |  |                    checksum of all before it
 //   |  |    |                     |  the steps, as bytes in base64url
 //   |  |    settings that differ  finding code
 //   |  target
