@@ -53,6 +53,8 @@ struct Stat {
   friend bool operator==(const Stat&, const Stat&) = default;
 };
 
+// A POSIX name space with its data, as a value.
+// LARGE CLASS: it has a function for each POSIX call, by path, and for each step of a walk over nodes.
 class Tree {
   static constexpr uint32_t kNoEntry = UINT32_MAX;
 
