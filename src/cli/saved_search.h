@@ -1,10 +1,10 @@
 // What a checkpoint says of its search in words, so that `resume` can make the same check and options.
 //
-//   options.checkpoint = {.path = "run.checkpoint"};
-//   describe_search(named.setup, options);                      // the words and the identity
-//
 //   Result<SavedSearch> saved = read_search(loaded.setup());
 //   Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
+//
+//   options.checkpoint = {.path = "run.checkpoint"};
+//   describe_search(named->setup, options);                     // the words and the identity
 //
 // The words are JSON; docs/formats/checkpoint.md names the fields.
 #pragma once

@@ -5,7 +5,7 @@
 // which knows the deadly call: before it makes that call it tries it in a third process, sees it die and goes
 // on with a finding. Searches are deterministic, so that this leads to the same place.
 //
-//   return supervise([&] { return search_and_report(...); });
+//   return supervise([&] { return search_and_report(named, options, output); });
 #pragma once
 
 #include <functional>

@@ -2,9 +2,9 @@
 // the catalogue says; then the same target without the mistake must be clean to the same depth. A guide keeps
 // what it has already seen, so that exhibits which share a twin search it once.
 //
-//   MuseumGuide guide({.threads = 2, .progress = "auto"});
+//   MuseumGuide guide(options, "auto");
 //   Result<Shown> shown = guide.show(exhibit);
-//   if (shown && shown->fit == Fit::kDiffers) fmt::print("{}\n", shown->why);
+//   if (shown && shown->fit == Fit::kDiffers) tell(shown->why);
 #pragma once
 
 #include <functional>
