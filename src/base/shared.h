@@ -1,10 +1,10 @@
 // Shared<T>: a value that copies share until one of them changes it.
 //
-// Copying costs one reference count. edit() gives the only holder its value in place, and any other
-// holder a copy of its own first. Copies may live in different threads; one copy belongs to one thread.
+// Copying costs one reference count. edit() copies the value first if it is shared, otherwise it changes the
+// value in place. Copies may live in different threads; each copy belongs to one thread.
 //
-//   Shared<Node> mine = theirs;   // same node
-//   mine.edit().links += 1;       // mine has its own node now, theirs is as it was
+//   Shared<Node> mine = theirs;   // both hold the same node
+//   mine.edit().links += 1;       // mine has its own node now, theirs is unchanged
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class Shared {
   explicit operator bool() const { return cell_ != nullptr; }
   const T& operator*() const { return cell_->value; }
   const T* operator->() const { return &cell_->value; }
-  // True if both hold the same copy, so that they need not be compared.
+  // True if both share one value, so that comparing them is not needed.
   bool same(const Shared& o) const { return cell_ == o.cell_; }
 
   T& edit() {
