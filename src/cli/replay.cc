@@ -1,4 +1,4 @@
-// sisyfs replay: execute a finding's trace again and say whether it still happens.
+// sisyfs replay: executes the trace of a finding and says whether the finding still happens.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,11 +34,11 @@ Result<std::vector<Replay>> replays_of(const std::string& what) {
   return replays;
 }
 
-// The disk as the last power cut left it, before recovery, byte for byte.
+// Writes the disk as the last power cut left it, before recovery.
 Status write_image(const std::string& path, const Story& story) {
   if (!story.image)
     return bad_input(
-        "--image: this story has no disk that a power cut left: the power never goes, or the target has no "
+        "--image: no power cut left a disk: this finding has no power cut, or the target has no "
         "disk (link and index have one with via=disk)");
   const Geometry& geometry = story.image->geometry();
   std::string bytes(geometry.block_count.value * geometry.block_size, '\0');
@@ -52,12 +52,12 @@ int replay_here(const std::vector<Replay>& replays, bool quiet, const std::strin
     const Result<NamedCheck> named = registry().make(replay.setup.target, replay.setup.settings);
     if (!named) return fail(named.error());
     const Result<Story> story = named->check->tell(replay.trace);
-    // Code that was changed may have lost the way there; the trace is as the token has it, which was looked
-    // at.
+    // The code of the plug-in may have changed so that the trace cannot be executed. The trace itself is
+    // valid: it was checked when the token was parsed.
     if (!story && is_plugin(replay.setup.target) && story.error().kind == ErrorKind::kBadInput) {
       fmt::print(
-          "{} {}: does not happen any more: the code has changed and cannot go that way ({}). "
-          "'sisyfs check' finds out whether there is another\n",
+          "{} {}: does not happen any more: the code has changed and the trace cannot be executed ({}). "
+          "'sisyfs check' searches for another trace\n",
           info(replay.kind).name, make_token(replay), story.error().message);
       continue;
     }
@@ -99,13 +99,13 @@ void add_replay(CLI::App& app, int& exit) {
       app.add_subcommand("replay", "Execute a finding again: exit code 1 if it still happens, 0 if not");
   sub->add_option("token_or_file", flags->what, "a replay token, or a file that check --json wrote")
       ->required();
-  sub->add_flag("--quiet", flags->quiet, "only say whether it still happens");
+  sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
   sub->add_option("--image", flags->image,
-                  "write the disk that the last power cut left to this file, for other tools");
+                  "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(
-      "Exit codes: 0 it does not happen any more, 1 it still happens (of a file: something in it does), 2 "
-      "usage\n"
-      "or bad input, 4 harness error.");
+      "Exit codes: 0 it does not happen any more, 1 it still happens (for a file: at least one finding "
+      "does),\n"
+      "2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });
 }
 

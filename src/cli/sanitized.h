@@ -1,4 +1,4 @@
-// Plug-ins that were built with AddressSanitizer: its runtime must be in the process before everything else.
+// Plug-ins built with AddressSanitizer need its runtime to be the first library of the process.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sisyfs::cli {
 
-// Where the plug-in needs the runtime and this process does not have it: starts this program anew with it,
-// and does not return. Otherwise does nothing. An error says what is missing.
+// If the plug-in needs the runtime and this process does not have it, restarts this program with it and does
+// not return. Otherwise does nothing. An error says what is missing.
 Status start_with_sanitizer(const std::string& target);
 
 }  // namespace sisyfs::cli

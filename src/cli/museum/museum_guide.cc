@@ -1,4 +1,4 @@
-// What is done with each exhibit.
+// Shows one exhibit or model.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 namespace sisyfs::cli {
 namespace {
 
-// Ended by somebody or something from outside, so that nothing can be said about what was not reached.
+// Whether a bound or Ctrl-C ended the search.
 bool cut_off(const SearchResult& result) {
   return result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
 }
@@ -19,7 +19,7 @@ bool cut_off(const SearchResult& result) {
 void stop(Shown& shown, const SearchResult& result, const char* what) {
   shown.fit = Fit::kStopped;
   shown.why = fmt::format("{} was stopped at depth {}{}", what, result.depth,
-                          result.stopped == Stop::kMemory ? " by the bound on memory" : "");
+                          result.stopped == Stop::kMemory ? " by the memory bound" : "");
 }
 
 void differ(Shown& shown, std::string why) {
@@ -45,7 +45,7 @@ SearchOptions bounded(SearchOptions options, uint32_t depth, uint32_t watched) {
   return options;
 }
 
-// Why a run that should be clean is not, or nothing.
+// Why a run that should have no finding is not clean; empty if it is.
 std::string unclean(const SearchResult& result, Twin wanted) {
   if (result.findings != 0)
     return fmt::format("{} at depth {}", codes_text(result.findings), shallowest(result));
@@ -68,7 +68,7 @@ Result<SearchResult> MuseumGuide::search(const NamedCheck& named, const SearchOp
   SearchResult result = named.check->search(options, progress_printer(progress_));
   clear_progress();
   if (result.stopped == Stop::kHarness)
-    return result.trouble.value_or(system_error("the search failed and does not say why"));
+    return result.trouble.value_or(system_error("the search failed for an unknown reason"));
   return result;
 }
 
@@ -90,14 +90,14 @@ Status MuseumGuide::find(const Exhibit& exhibit, Shown& shown) const {
                                 codes_text(exhibit.finds), exhibit.at));
     return {};
   }
-  const Result<Explanation> explained = explain(*named, options, *result);
+  const Result<TracedFindings> traced = trace_findings(*named, options, *result);
   if (interrupted().load()) {
     stop(shown, *result, "the search");
     return {};
   }
-  if (!explained) return explained.error();
-  if (explained->findings.empty()) return system_error("no trace of " + explained->why);
-  const Finding& first = explained->findings.front();
+  if (!traced) return traced.error();
+  if (traced->findings.empty()) return system_error("no trace of " + traced->why);
+  const Finding& first = traced->findings.front();
   shown.token = make_token({first.kind, first.setup, first.trace});
   const Result<int> code = replay_(shown.token);
   if (!code) return code.error();
