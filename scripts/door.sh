@@ -52,14 +52,21 @@ built_here() { # preset
   [ "$here" = "$there" ]
 }
 
-# Whether the release program was built from the sources as they are now. A directory counts too: its
-# time changes when a file in it appears or goes.
+# What is compiled into the program, from the root of the repository.
+watched='CMakeLists.txt CMakePresets.json src include museum bench examples'
+
+# Runs `find` over what is watched. A directory counts too: its time changes when a file in it appears or goes.
+find_watched() { # an expression of find
+  # The words are split on purpose.
+  # shellcheck disable=SC2086
+  (cd "$root" && find $watched ! -name '*_test.cc' "$@" 2>/dev/null)
+}
+
+# Whether the release program was built from the sources as they are now.
 up_to_date() {
   stamp=$build/release/.door-stamp
   [ -x "$build/release/sisyfs" ] && [ -e "$stamp" ] && built_here release || return 1
-  changed=$(find "$root/CMakeLists.txt" "$root/CMakePresets.json" "$root/src" "$root/include" "$root/museum" \
-    "$root/bench" "$root/examples" \
-    -newer "$stamp" ! -name '*_test.cc' -print -quit 2>/dev/null)
+  changed=$(find_watched -newer "$stamp" -print -quit)
   [ -z "$changed" ]
 }
 

@@ -192,14 +192,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"TimeInNoUnit", "check link --time 3parsecs", "--time: '3parsecs' is not a time"},
         Wrong{"TimeThatNoClockCounts", "check link --time 999999999h", "--time: '999999999h' is not a time"},
         Wrong{"SizeInNoUnit", "check link --memory 4GB", "--memory: '4GB' is not a size"},
-        Wrong{"EmptyDepth", "check link --depth ''", "--depth has an empty word for its value"},
-        Wrong{"EmptyTarget", "check ''", "argument 2 is an empty word"},
+        Wrong{"EmptyDepth", "check link --depth ''", "the value of --depth is empty"},
+        Wrong{"EmptyTarget", "check ''", "argument 2 is empty"},
         Wrong{"PerspectivesWithoutADisk", "check verifs1 --perspectives",
-              "--perspectives is not for verifs1"},
-        Wrong{"PerspectivesOfFlash", "check flash --perspectives", "--perspectives is not for flash"},
-        Wrong{"DiskOfAModel", "check link --disk 1MiB", "--disk is not for link"},
-        Wrong{"BlockOfAModel", "check f2fs --block 512", "--block is not for f2fs"},
-        Wrong{"ViaOfAModelWithADisk", "check f2fs --via disk", "--via is not for f2fs"},
+              "--perspectives cannot be used with verifs1"},
+        Wrong{"PerspectivesOfFlash", "check flash --perspectives",
+              "--perspectives cannot be used with flash"},
+        Wrong{"DiskOfAModel", "check link --disk 1MiB", "--disk cannot be used with link"},
+        Wrong{"BlockOfAModel", "check f2fs --block 512", "--block cannot be used with f2fs"},
+        Wrong{"ViaOfAModelWithADisk", "check f2fs --via disk", "--via cannot be used with f2fs"},
         Wrong{"RoundsInHexadecimal", "bench shape --rounds 0x10",
               "--rounds: takes a whole number from 1 to 99"},
         Wrong{"ThreadsOfAList", "museum --list --threads 0", "--threads takes a whole number"},
@@ -210,11 +211,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ThreeTasks", "check link --tasks 3", "1..2"},
         Wrong{"NoDedupNoDepth", "check link --dedup none", "add --depth"},
         Wrong{"NoSuchFinding", "check link --only M99", "unknown finding 'M99'"},
-        Wrong{"FindingThatIsRepaired", "check f2fs --only M5", "told in the stories of others"},
-        Wrong{"FindingOfAnotherTarget", "check f2fs --only M4", "f2fs never has the finding content-error"},
-        Wrong{"FindingOfTheFormWithADisk", "check link --only R3", "link never has the finding not-allowed"},
-        Wrong{"FindingOfADisk", "check verifs1 --depth 2 --only D1", "verifs1 never has the finding"},
-        Wrong{"FindingInNoPerspective", "check link --via disk --perspectives --only T1", "never has"},
+        Wrong{"FindingThatIsRepaired", "check f2fs --only M5", "reports of other findings mention it"},
+        Wrong{"FindingOfAnotherTarget", "check f2fs --only M4", "f2fs cannot have the finding content-error"},
+        Wrong{"FindingOfTheFormWithADisk", "check link --only R3",
+              "link cannot have the finding not-allowed"},
+        Wrong{"FindingOfADisk", "check verifs1 --depth 2 --only D1", "verifs1 cannot have the finding"},
+        Wrong{"FindingInNoPerspective", "check link --via disk --perspectives --only T1", "cannot have"},
         Wrong{"WordsInTheirOrder", "check link --one two --three", "not understood: --one two --three"},
         Wrong{"HelpOfTheCommand", "targets --one", "Try 'sisyfs targets --help'"},
         Wrong{"FindingWithoutPowerCuts", "check f2fs --set crash=none --only R3", "with these options"},
@@ -343,7 +345,7 @@ TEST(CliTest, MatrixPassesWhenEveryCleanCellDoes) {
 }
 
 TEST(CliTest, HelpEndsWithTheExitCodesOfItsCommand) {
-  const std::string of_check = "0 bound exhausted and clean";
+  const std::string of_check = "0 searched to the bound without a finding";
   for (const char* command : {"check", "resume"})
     EXPECT_THAT(run(std::string(command) + " --help").text, HasSubstr(of_check)) << command;
   const std::pair<const char*, const char*> others[] = {

@@ -9,8 +9,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
+
+#include "program.h"
 
 namespace sisyfs {
 namespace {
@@ -218,6 +221,77 @@ TEST_F(FrontDoorTest, BuildsElsewhereWhenTold) {
   EXPECT_EQ(run.code, 3) << run.err;
   EXPECT_TRUE(fs::exists(home_ / "else where/release/sisyfs"));
   EXPECT_FALSE(fs::exists(repo_ / "build"));
+}
+
+// --- what is watched, against what is compiled -----------------------------------------------------------
+
+std::set<std::string> lines_in(const std::string& text) {
+  std::set<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.insert(line);
+  return lines;
+}
+
+// The files of the repository that `compiled` names by their full paths (after spaces, as ninja prints them),
+// from its root. What lies in the build directory was made from others.
+std::set<std::string> sources_in(const std::string& compiled, const fs::path& root, const fs::path& build) {
+  std::set<std::string> sources;
+  for (const std::string& line : lines_in(compiled)) {
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    const fs::path path = (build / line.substr(begin)).lexically_normal();
+    const std::string from_root = path.lexically_relative(root).generic_string();
+    const bool is_built = path.lexically_relative(build).generic_string().substr(0, 2) != "..";
+    if (from_root.substr(0, 2) != ".." && !is_built) sources.insert(from_root);
+  }
+  return sources;
+}
+
+TEST(FrontDoorWatchTest, SourcesOfTheRepositoryAreTakenFromWhatNinjaPrints) {
+  EXPECT_THAT(sources_in("a.o: #deps 3\n    /repo/src/a.cc\n    ../../src/a.h\n    /usr/include/b.h\n"
+                         "    generated/c.cc\n",
+                         "/repo", "/repo/build/release"),
+              testing::ElementsAre("src/a.cc", "src/a.h"));
+}
+
+TEST(FrontDoorWatchTest, EverySourceOfTheProgramIsWatched) {
+  const fs::path build = fs::path(SISYFS_PROGRAM).parent_path();
+  const fs::path root = SISYFS_SOURCE_DIR;
+  if (!fs::exists(build / "build.ninja")) GTEST_SKIP() << "not built with ninja";
+  // Objects and what they were compiled from, headers included.
+  const std::string ninja = "ninja -C '" + build.string() + "' ";
+  const Answer compiled = run_line(ninja + "-t inputs sisyfs | grep '[.]o$' | xargs " + ninja + "-t deps");
+  const std::set<std::string> sources = sources_in(compiled.text, root, build);
+  ASSERT_TRUE(sources.contains("src/cli/main.cc")) << compiled.text.substr(0, 1000);
+  ASSERT_TRUE(sources.contains("include/sisyfs/plugin.h"));
+  ASSERT_TRUE(sources.contains("bench/costs.cc"));
+
+  const Answer door =
+      run_line("root='" + root.string() + "'; . \"$root/scripts/door.sh\"; find_watched -type f -print");
+  const std::set<std::string> watched = lines_in(door.text);
+  for (const std::string& source : sources) {
+    // Plug-ins for tests are built with the program and are no part of it.
+    if (source.starts_with("tests/")) continue;
+    EXPECT_TRUE(watched.contains(source))
+        << source << " is compiled into sisyfs, and ./sisyfs misses its change";
+  }
+}
+
+// What CMake reads to configure becomes part of the program too: lists of sources, the museum, the skeleton.
+TEST(FrontDoorWatchTest, EveryFileThatCMakeReadsIsWatched) {
+  const fs::path build = fs::path(SISYFS_PROGRAM).parent_path();
+  const fs::path root = SISYFS_SOURCE_DIR;
+  if (!fs::exists(build / "build.ninja")) GTEST_SKIP() << "not built with ninja";
+  const Answer configured = run_line("ninja -C '" + build.string() + "' -t inputs build.ninja");
+  const std::set<std::string> sources = sources_in(configured.text, root, build);
+  ASSERT_TRUE(sources.contains("museum/exhibits.toml")) << configured.text.substr(0, 1000);
+  const Answer door =
+      run_line("root='" + root.string() + "'; . \"$root/scripts/door.sh\"; find_watched -type f -print");
+  const std::set<std::string> watched = lines_in(door.text);
+  for (const std::string& source : sources) {
+    if (source.starts_with("tests/")) continue;
+    EXPECT_TRUE(watched.contains(source)) << source;
+  }
 }
 
 class MissingPackageTest : public FrontDoorTest {

@@ -103,7 +103,7 @@ TEST(MuseumTest, BadDataFileAndBadNamesAreExitCodeTwoWithOneLine) {
   };
   refused(round_of(kLink + "finds = [\"M99\"]\nat = 3\n"),
           "e.toml:9: exhibit 'small': 'finds': unknown finding 'M99'");
-  refused(round_of("[[exhibit]\n"), "e.toml:1: this is no TOML");
+  refused(round_of("[[exhibit]\n"), "e.toml:1: this is not TOML");
   refused(run("museum --exhibits /nowhere/e.toml"), "cannot read /nowhere/e.toml");
   refused(run("museum --only nothing-like-it"), "no such exhibit or model; --list names them");
   refused(run("museum --threads 0"), "--threads takes a whole number from 1 on");

@@ -123,7 +123,8 @@ TEST(PluginTest, ADeathBeforeTheSearchIsTold) {
   EXPECT_THAT(a.text, HasSubstr("cannot be brought to its start: format: abort()"));
 }
 
-// The sanitizer ends the process; the search begins again in another one and tells what it said.
+// The sanitizer ends the process; the search starts again in another process and reports what the sanitizer
+// said.
 TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))
     GTEST_SKIP() << "this build has a sanitizer of its own";
@@ -141,7 +142,7 @@ TEST(PluginTest, AReportOfASanitizerIsAFindingInASearchThatIsSavedAndResumed) {
   const TemporaryDirectory dir;
   const std::string file = dir.file("run.checkpoint");
   const Answer cut = check("slots_asan", "--depth 4 --states 2 --threads 1 --checkpoint " + file);
-  EXPECT_THAT(cut.text, HasSubstr("to go on: ")) << cut.text;
+  EXPECT_THAT(cut.text, HasSubstr("to continue: ")) << cut.text;
   const Answer whole = run("resume " + file + " --progress off");
   EXPECT_EQ(whole.code, 1) << whole.text;
   EXPECT_THAT(whole.text, HasSubstr("FOUND target-died (T1"));
@@ -258,7 +259,7 @@ TEST(PluginTest, ASkeletonBuildsAndIsClean) {
   EXPECT_EQ(checked.code, 0) << checked.text;
   const Answer again = run_line(in + "'" SISYFS_PROGRAM "' new-plugin tinyfs");
   EXPECT_EQ(again.code, 2) << again.text;
-  EXPECT_THAT(again.text, HasSubstr("is there already"));
+  EXPECT_THAT(again.text, HasSubstr("exists already"));
   EXPECT_EQ(run("new-plugin Bad-Name").code, 2);
 }
 

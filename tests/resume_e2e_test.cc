@@ -150,7 +150,7 @@ TEST(ResumeTest, ABoundOnMemoryIsLiftedByMoreMemory) {
   const Answer cut = run(kMany + ("--search rare --memory 16MiB --checkpoint " + file));
   EXPECT_EQ(cut.code, 3) << cut.text;
   EXPECT_THAT(cut.text, HasSubstr("the memory bound was reached"));
-  EXPECT_THAT(cut.text, HasSubstr("to go on: ./sisyfs resume " + file + "\n"));
+  EXPECT_THAT(cut.text, HasSubstr("to continue: ./sisyfs resume " + file + "\n"));
   EXPECT_EQ(run("resume " + file).code, 3) << "the bound is that of before";
   const json whole = outcome_of_run("resume " + file + " --memory 1GiB"), breadth = outcome_of_run(kMany);
   // Where all is exhausted every order has seen the same.
@@ -166,7 +166,7 @@ TEST(ResumeTest, FindingsFromBeforeAndAfterTheCutAreTheSame) {
     const std::string file = dir.file("run.checkpoint"), search = std::string(kNaive) + order;
     const Answer cut = run(search + " --states 60 --checkpoint " + file);
     EXPECT_THAT(cut.text, HasSubstr("the bound on states was reached")) << order;
-    EXPECT_THAT(cut.text, HasSubstr("to go on: ")) << order;
+    EXPECT_THAT(cut.text, HasSubstr("to continue: ")) << order;
     const Answer more = run("resume " + file + " --states 90 --threads 1");
     EXPECT_THAT(cut.text, Not(HasSubstr("since the search was resumed"))) << order;
     if (std::string_view(order).starts_with("--search")) {  // by shape there is nothing new to judge so soon
@@ -188,7 +188,7 @@ TEST(ResumeTest, CtrlCGivesTheVerdictSoFarAndSaysHowToGoOn) {
   const std::string text = content_of(dir.file("out"));
   EXPECT_THAT(text, HasSubstr("UNKNOWN: f2fs"));
   EXPECT_THAT(text, HasSubstr("interrupted: what lies beyond was not looked at"));
-  EXPECT_THAT(text, HasSubstr("to go on: ./sisyfs resume " + file + "\n"));
+  EXPECT_THAT(text, HasSubstr("to continue: ./sisyfs resume " + file + "\n"));
   const Answer more = run("resume " + file + " --time 1ms");
   EXPECT_EQ(more.code, 3) << more.text;
 }
@@ -201,7 +201,7 @@ TEST(TracingTest, CtrlCGivesUpTheTraceAndKeepsTheFinding) {
   EXPECT_EQ(WEXITSTATUS(search.end(SIGINT)), 1);
   const std::string text = content_of(dir.file("out"));
   EXPECT_THAT(text, HasSubstr("FAIL: journal"));
-  EXPECT_THAT(text, HasSubstr("no trace  not-allowed: the search for the way there was interrupted\n"));
+  EXPECT_THAT(text, HasSubstr("no trace  not-allowed: the search for the trace was interrupted\n"));
   EXPECT_THAT(text, Not(HasSubstr("sisyfs replay")));
   const json told = json::parse(content_of(dir.file("run.json")), nullptr, false);
   EXPECT_EQ(told["verdict"], "fail");
@@ -218,8 +218,7 @@ TEST(TracingTest, ACtrlCInTheSearchLeavesOneForTheTrace) {
   search.send(SIGINT);
   ASSERT_TRUE(says(dir.file("out"), "\"tracing\":true")) << content_of(dir.file("out"));
   EXPECT_EQ(WEXITSTATUS(search.end(SIGINT)), 1);
-  EXPECT_THAT(content_of(dir.file("out")),
-              HasSubstr("no trace  not-allowed: the search for the way there was"));
+  EXPECT_THAT(content_of(dir.file("out")), HasSubstr("no trace  not-allowed: the search for the trace was"));
 }
 
 TEST(ResumeTest, ACheckpointThatCannotBeWrittenLeavesTheVerdictAlone) {
@@ -233,7 +232,7 @@ TEST(ResumeTest, ACheckpointThatCannotBeWrittenLeavesTheVerdictAlone) {
   EXPECT_EQ(WEXITSTATUS(search.end()), 0);
   const std::string text = content_of(dir.file("out"));
   EXPECT_THAT(text, HasSubstr("PASS: f2fs"));
-  EXPECT_THAT(text, HasSubstr(".part could not be created: Is a directory; the search went on"));
+  EXPECT_THAT(text, HasSubstr(".part could not be created: Is a directory; the search continued"));
 }
 
 TEST(ResumeTest, AFileThatIsThereIsNotOverwritten) {
@@ -241,7 +240,7 @@ TEST(ResumeTest, AFileThatIsThereIsNotOverwritten) {
   const std::string notes = dir.write("notes", "dear diary");
   const Answer a = run(kNaive + ("--checkpoint " + notes));
   EXPECT_EQ(a.code, 2);
-  EXPECT_THAT(a.text, HasSubstr("notes is there already"));
+  EXPECT_THAT(a.text, HasSubstr("notes exists already"));
   EXPECT_EQ(content_of(notes), "dear diary");
 }
 
@@ -289,7 +288,7 @@ class SpoiltTest : public testing::Test {
 
 TEST_F(SpoiltTest, FilesThatAreNoCheckpointsAreOneLine) {
   expect_refused(dir_.file("missing"), "could not be read: No such file");
-  expect_refused(dir_.file(""), "is not a file");
+  expect_refused(dir_.file(""), "is not a regular file");
   expect_refused(dir_.write("empty", ""), "is not a checkpoint");
   expect_refused(dir_.write("text", "once upon a time"), "is not a checkpoint");
   expect_refused(dir_.write("cut", bytes_.substr(0, bytes_.size() / 2)), "is damaged or cut short");
@@ -309,7 +308,7 @@ TEST_F(SpoiltTest, CheckpointsOfOtherSearchesAreOneLine) {
   for (const char* name :
        {"target", "settings", "search", "dedup", "shape_ops", "stop", "watched", "memory_bytes"})
     expect_refused(rewritten(setup_with(name, -1), {}, 0), "was not written by 'sisyfs check'");
-  expect_refused(rewritten(setup_with("version", "9.9"), {}, 0), "is of sisyfs 9.9 and this is sisyfs");
+  expect_refused(rewritten(setup_with("version", "9.9"), {}, 0), "is from sisyfs 9.9 and this is sisyfs");
   expect_refused(rewritten(setup_with("fingerprint", "thumb"), {}, 0), "fingerprints of kind 'thumb'");
   expect_refused(rewritten(setup_with("depth_bound", 9), {}, 0), "is of another search");
   expect_refused(rewritten(setup_with("target", "nosuch"), {}, 0), "unknown target 'nosuch'");
@@ -378,7 +377,7 @@ TEST(LongRunsTest, WrongUsesAreOneMessage) {
            {"check link --walk 0", "--walk takes a whole number from 1 on, not '0'"},
            {"check link --walk 3 --walk-length x", "--walk-length takes a whole number"},
            {"check link --walk 3 --seed -1", "--seed takes a whole number, not '-1'"},
-           {"check link --walk 3 --depth 4", "--walk knows no --depth"},
+           {"check link --walk 3 --depth 4", "--depth cannot be used with --walk"},
            {"check link --walk 3 --search bfs", "excludes"},
            {"check link --seed 3", "requires --walk"},
            {"check link --search best", "--search"},
@@ -386,7 +385,7 @@ TEST(LongRunsTest, WrongUsesAreOneMessage) {
            {"matrix --dedup shape", "--dedup"},
            {"check verifs1 --search recovery", "--search recovery needs a target whose recovery"},
            {"check f2fs --set crash=none --search recovery", "after a power cut"},
-           {"check f2fs --shape-ops 2", "--shape-ops counts for --dedup shape only"},
+           {"check f2fs --shape-ops 2", "--shape-ops needs --dedup shape"},
            {"resume", "file is required"},
            {"resume FILE --depth 3", "--depth"},
            {"resume FILE", "could not be read"}}) {

@@ -91,8 +91,8 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .summary = "a log-structured file system for raw flash", .max_name = PEBBLE_NAME_MAX,
       .block_size = 128, .erase_blocks = 4, .block_count = 32, .write_unit = 24, /* a chunk has 32 bytes */
       .format = format, .mount = mount, .unmount = unmount, .create = create, .mkdir = make_dir,
-      .unlink = unlink_file, .rmdir = remove_dir, .rename = rename_node, .write = write_file, .read = read_file,
-      .truncate = truncate_file, .fsync = fsync_node, .sync = sync_all, .readdir = list, .stat = stat_node,
-      .fsck = check, .name_block = name_page};
+      .unlink = unlink_file, .rmdir = remove_dir, .rename = rename_node, .write = write_file,
+      .read = read_file, .truncate = truncate_file, .fsync = fsync_node, .sync = sync_all,
+      .readdir = list, .stat = stat_node, .fsck = check, .name_block = name_page};
   return &plugin;
 }

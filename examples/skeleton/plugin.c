@@ -2,9 +2,10 @@
  *
  *     make && sisyfs check ./libmyfs.so
  *
- * As it is it formats, mounts and shows an empty root directory. Write the calls that your file system has, put
- * them into the table at the end, and they are tried; what is not in the table is not. sisyfs/plugin.h says what
- * each has to do. Most of them are one line if your code already has a function for it.
+ * As it stands, it formats, mounts and shows an empty root directory. Write the calls that your file system
+ * has and put them into the table at the end of this file. Sisyfs calls only what is in the table.
+ * sisyfs/plugin.h says what each call has to do. Most calls are one line if your code already has a function
+ * for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .unmount = myfs_unmount,
       .readdir = myfs_readdir,
       .stat = myfs_stat,
-      /* .create = myfs_create, .mkdir, .unlink, .rmdir, .rename, .write, .read, .truncate, .fsync, .sync, ... */
+      /* .create = myfs_create, .mkdir, .unlink, .rmdir, .rename, .write, .read, .truncate, .fsync, ... */
   };
   return &plugin;
 }

@@ -104,6 +104,8 @@ enum sisyfs_promise {
   SISYFS_LIMITED_SPACE = 1 << 5,  /* may answer -ENOSPC where a call needs room, and then changes nothing */
 };
 
+/* The table of a plug-in: what it claims, and its functions.
+ * LARGE CLASS: a C interface grows only at the end of this one table, so it cannot be taken apart. */
 typedef struct sisyfs_plugin {
   /* Filled in by SISYFS_PLUGIN_HEADER. */
   uint32_t size, major, minor;

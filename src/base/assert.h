@@ -1,8 +1,8 @@
-// SISYFS_ASSERT: a bug of ours, caught in every build.
+// SISYFS_ASSERT: catches a bug in Sisyfs itself, in every build.
 //
-// Three kinds of trouble are kept apart. A bug of ours is an assertion and ends the program. An
-// operating problem (no such file, disk full) is a Result. A defect of the system under check is a
-// finding, which is a value.
+// Three kinds of problems are kept apart. A bug in Sisyfs is an assertion and ends the program. An operating
+// problem (no such file, disk full) is a Result. A defect of the system under check is a finding, which is a
+// value.
 //
 //   SISYFS_ASSERT(slot < size_, "the slot lies in the table");
 #pragma once

@@ -1,7 +1,7 @@
-// Digest: 128 bits that stand for content, and form a group under addition.
+// Digest: a 128-bit hash of content that can be added and subtracted.
 //
-// Two things with equal digests are taken to be equal. Because digests add and subtract, the digest of
-// a set of parts is kept up to date by subtracting the old part and adding the new one:
+// Two values with equal digests are taken to be equal. The digest of a set of parts is the sum of their
+// digests, so it is updated by subtracting the old part and adding the new one:
 //
 //   image.digest += digest_at(address, new_block) - digest_at(address, old_block);
 #pragma once
@@ -36,7 +36,7 @@ struct Digest {
   friend Digest operator-(Digest a, const Digest& b) { return a -= b; }
 };
 
-// The digest of a run of bytes.
+// The digest of a sequence of bytes.
 inline Digest digest_of(const void* data, size_t size, uint64_t seed = 0) {
   const XXH128_hash_t h = XXH3_128bits_withSeed(data, size, seed);
   return {h.high64, h.low64};
@@ -52,10 +52,10 @@ inline uint64_t mul_fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// A digest bound to a place (a block address, a position in a list), so that equal parts in different
-// places do not cancel when they are added.
-inline Digest digest_at(uint64_t place, const Digest& part) {
-  const uint64_t p = mul_fold(place + 0x9e3779b97f4a7c15u, 0xd1342543de82ef95u);
+// A digest bound to a position (a block address, an index in a list), so that equal parts at different
+// positions do not cancel when they are added.
+inline Digest digest_at(uint64_t position, const Digest& part) {
+  const uint64_t p = mul_fold(position + 0x9e3779b97f4a7c15u, 0xd1342543de82ef95u);
   return {mul_fold(part.hi ^ p, 0xa0761d6478bd642fu ^ part.lo),
           mul_fold(part.lo + p, 0xe7037ed1a0b428dbu ^ part.hi)};
 }

@@ -1,4 +1,4 @@
-// DigestSet: which digests came up since the last clear(). Clearing is O(1) and keeps the memory.
+// DigestSet: a set of digests whose clear() is O(1) and keeps the memory.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class DigestSet {
   void clear() {
     size_ = 0;
     if (++round_ != 0) return;
-    round_ = 1;  // it came round: what is left of earlier rounds must not look like this one
+    round_ = 1;  // the counter wrapped: slots of earlier rounds must not look valid
     for (Slot& slot : slots_) slot.round = 0;
   }
 
-  // True if it was not there before.
+  // True if the digest was not in the set.
   bool insert(const Digest& digest) {
     if (2 * (size_ + 1) > slots_.size()) grow();
-    if (!place(digest)) return false;
+    if (!put(digest)) return false;
     ++size_;
     return true;
   }
@@ -28,10 +28,10 @@ class DigestSet {
  private:
   struct Slot {
     Digest digest;
-    uint32_t round = 0;  // in use if it is the set's
+    uint32_t round = 0;  // the slot is in use if this equals round_
   };
 
-  bool place(const Digest& digest) {
+  bool put(const Digest& digest) {
     const size_t mask = slots_.size() - 1;
     for (size_t at = DigestHash{}(digest)&mask;; at = (at + 1) & mask) {
       Slot& slot = slots_[at];
@@ -46,7 +46,7 @@ class DigestSet {
     std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.round == round_) place(slot.digest);
+      if (slot.round == round_) put(slot.digest);
     }
   }
 

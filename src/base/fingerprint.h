@@ -1,12 +1,13 @@
-// fingerprint_of: the digest of a small plain state, as cheap as the processor allows.
+// fingerprint_of: the digest of a small plain state, computed with AES instructions if the processor has
+// them.
 //
-// A search fingerprints every successor, so this is the hottest function of all. Where the processor has
-// AES instructions each 16 bytes pass through four rounds of AES with keys of their own, the results are
-// added, and two more rounds finish (the construction of PMAC, with a reduced cipher). Four rounds leave
-// no differential with a probability above 2^-113, so structured states, which differ in a few bits here
-// and there, collide no more often than random ones. Elsewhere it is XXH3.
+// A search fingerprints every successor, so this is the hottest function of the program. With AES, each 16
+// bytes pass through four rounds with their own keys, the results are added, and two more rounds finish (the
+// construction of PMAC, with a reduced cipher). After four rounds no differential has a probability above
+// 2^-113, so structured states, which differ in a few bits, collide no more often than random ones. Without
+// AES the function is XXH3.
 //
-// The value is for use inside one process: it differs between processors with and without AES.
+// The value is only valid inside one process: it differs between processors with and without AES.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace sisyfs {
 
 #if defined(__AES__) && defined(__SSE4_1__)
 
-inline constexpr const char* kFingerprintKind = "aes";  // which of the two it is, for what leaves the process
+inline constexpr const char* kFingerprintKind = "aes";  // written into files that hold fingerprints
 
 namespace detail {
 
@@ -73,7 +74,7 @@ Digest fingerprint_bytes(const void* data) {
 
 #endif
 
-// The fingerprint of a plain value, padding included: it must have none, or hold it at zero.
+// The fingerprint of a plain value. Covers padding, so the type must have none, or keep it zero.
 template <class T>
 Digest fingerprint_of(const T& value) {
   return fingerprint_bytes<sizeof(T)>(&value);

@@ -78,7 +78,7 @@ static_assert(kNames.size() == static_cast<size_t>(Mutant::kTrustToken), "each m
 }  // namespace
 
 #ifdef SISYFS_MUTANTS
-// Asked on hot paths, so the answer is kept. A name that is none gives no mutant; a test notices that.
+// Called on hot paths, so the answer is cached. An unknown name gives no mutant; mutant_test.cc notices that.
 Mutant chosen_mutant() {
   static const Mutant chosen = [] {
     const char* const said = std::getenv("SISYFS_MUTANT");

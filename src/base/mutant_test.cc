@@ -8,8 +8,8 @@ namespace sisyfs {
 namespace {
 
 #ifdef SISYFS_MUTANTS
-// Run by `./test mutants` before all else, so that a name that nobody knows is not taken for a mutant that
-// was killed or survived.
+// `./test mutants` runs this test first, so that a misspelt name does not count as a mutant that was killed
+// or survived.
 TEST(MutantTest, IsTheOneThatTheEnvironmentNames) {
   const char* const said = std::getenv("SISYFS_MUTANT");
   EXPECT_EQ(chosen_mutant() != Mutant::kNone, said != nullptr && *said != '\0') << "no mutant is called so";

@@ -1,8 +1,8 @@
-// Ref<T>: a counted reference to an immutable thing that may be shared between threads.
+// Ref<T>: a counted reference to an immutable object that may be shared between threads.
 //
-// T keeps its count in a RefCount and offers `static void destroy(const T*)`. A null Ref is allowed.
-// The count is atomic: references to one thing may be copied and dropped on any thread; one Ref object,
-// like any value, belongs to one thread at a time.
+// T keeps its count in a RefCount and offers `static void destroy(const T*)`. A null Ref is allowed. The
+// count is atomic, so references to one object may be copied and dropped on any thread. One Ref belongs to
+// one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ namespace sisyfs {
 class RefCount {
  public:
   void take() const { count_.fetch_add(1, std::memory_order_relaxed); }
-  // True when the caller held the last reference and must destroy the thing.
+  // True if the caller held the last reference and must destroy the object.
   [[nodiscard]] bool drop() const {
-    // The holder of the only reference needs no atomic subtraction: nobody else can take one now.
+    // With the only reference no atomic subtraction is needed: no other thread can take one.
     return only() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  // True when the caller's reference is the only one, so the thing may be changed in place.
+  // True if the caller's reference is the only one, so the object may be changed in place.
   bool only() const { return count_.load(std::memory_order_acquire) == 1; }
 
  private:
@@ -42,18 +42,18 @@ class Ref {
     if (thing_ != nullptr && thing_->refs.drop()) T::destroy(thing_);
   }
 
-  // Takes over a reference that the caller holds.
+  // Takes over a reference that the caller owns.
   static Ref adopt(const T* thing) {
     Ref ref;
     ref.thing_ = thing;
     return ref;
   }
-  // A further reference to a thing that the caller knows to be alive; null gives null.
+  // A further reference to an object that the caller keeps alive; null gives null.
   static Ref share(const T* thing) {
     if (thing != nullptr) thing->refs.take();
     return adopt(thing);
   }
-  // Hands the reference over to the caller.
+  // Gives up the reference; the caller owns it now.
   [[nodiscard]] const T* detach() { return std::exchange(thing_, nullptr); }
 
   const T* get() const { return thing_; }

@@ -1,7 +1,7 @@
 // Result<T>: a value, or an operating problem with its context.
 //
-// For what can go wrong outside of us: a missing file, a malformed trace, a full disk. The error is
-// one sentence that says what to do; the code says how a program should react.
+// For problems outside of the program: a missing file, a malformed trace, a full disk. The message is one
+// sentence that says what to do. The kind says how the program reacts.
 //
 //   Result<Trace> trace = parse_trace(text);
 //   if (!trace) return trace.error();
@@ -16,9 +16,9 @@
 
 namespace sisyfs {
 
-// What kind of operating problem it is. The CLI turns bad input into exit code 2, the rest into 4.
+// The CLI turns bad input into exit code 2 and system errors into exit code 4.
 enum class ErrorKind {
-  kBadInput,  // the user's words or files are wrong; the message says what to change
+  kBadInput,  // arguments or files of the user are wrong; the message says what to change
   kSystem,    // the operating system refused (no permission, no space, no such tool)
 };
 
@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
 
  private:
   T& value() {
-    SISYFS_ASSERT(*this, "a result is asked before it is used");
+    SISYFS_ASSERT(*this, "a result is tested before its value is used");
     return std::get<T>(content_);
   }
   std::variant<T, Error> content_;

@@ -1,10 +1,10 @@
 // Shared<T>: a value that copies share until one of them changes it.
 //
-// Copying costs one reference count. edit() gives the only holder its value in place, and any other
-// holder a copy of its own first. Copies may live in different threads; one copy belongs to one thread.
+// Copying costs one reference count. edit() copies the value first if it is shared, otherwise it changes the
+// value in place. Copies may live in different threads; each copy belongs to one thread.
 //
-//   Shared<Node> mine = theirs;   // same node
-//   mine.edit().links += 1;       // mine has its own node now, theirs is as it was
+//   Shared<Node> mine = theirs;   // both hold the same node
+//   mine.edit().links += 1;       // mine has its own node now, theirs is unchanged
 #pragma once
 
 #include <utility>

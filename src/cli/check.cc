@@ -1,4 +1,4 @@
-// sisyfs check: search a target and tell what was found.
+// sisyfs check: searches a target and reports the findings.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,13 +23,13 @@ struct CheckFlags {
   SearchFlags search;
 };
 
-// A file that is there may be hours of somebody's search, or something else altogether.
+// An existing file is not overwritten: it may hold hours of another search.
 Status can_begin_at(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) &&
       !(std::filesystem::is_regular_file(path, ignored) && std::filesystem::is_empty(path, ignored)))
     return bad_input(fmt::format(
-        "{} is there already: go on with the search in it by './sisyfs resume', or remove it", path));
+        "{} exists already: continue that search with './sisyfs resume', or remove the file", path));
   return can_save(path);
 }
 
@@ -37,7 +37,7 @@ bool has_option(const CheckEntry& entry, std::string_view name) {
   return std::ranges::any_of(entry.options, [&](const OptionSpec& option) { return option.name == name; });
 }
 
-// How many blocks make up a disk of so many bytes, whoever has said how large a block is.
+// The number of blocks of a disk with this many bytes. The block size is a setting or its default.
 Result<uint64_t> blocks_of(const std::string& disk, const CheckEntry& entry,
                            const std::vector<std::string>& settings) {
   const Result<size_t> bytes = parse_bytes("--disk", disk);
@@ -49,7 +49,7 @@ Result<uint64_t> blocks_of(const std::string& disk, const CheckEntry& entry,
   return bad_input(fmt::format("--disk {} is not a whole number of blocks of {} bytes", disk, block));
 }
 
-// The flags with a name of their own are settings like any other, of the targets that have them.
+// Turns flags such as --tasks into settings. Only targets with such an option accept the flag.
 Status put_settings(CheckFlags& flags) {
   struct Named {
     const char* flag;
@@ -69,9 +69,9 @@ Status put_settings(CheckFlags& flags) {
   for (const Named& one : named) {
     if (!one.given) continue;
     if (!has_option(*entry, one.option))
-      return bad_input(
-          fmt::format("{} is not for {}, which has no option '{}': 'sisyfs targets {}' lists its own",
-                      one.flag, flags.target, one.option, flags.target));
+      return bad_input(fmt::format(
+          "{} cannot be used with {}, which has no option '{}'; 'sisyfs targets {}' lists its options",
+          one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
   if (flags.disk.empty()) return {};
@@ -107,9 +107,10 @@ int check_here(CheckFlags& flags) {
     const FindingBits bit = named->check->kinds().bit_or_none(kind.kind);
     if (bit == 0)
       return fail(bad_input(fmt::format(
-          "--only {}: {} never has the finding {} with these options{}", kind.code, flags.target, kind.name,
+          "--only {}: {} cannot have the finding {} with these options{}", kind.code, flags.target, kind.name,
           kind.severity == Severity::kRepairable
-              ? "; what is repaired without harm is no finding, but told in the stories of others"
+              ? "; a problem that is repaired without loss is not a finding, but reports of other findings "
+                "mention it"
               : "")));
     options->watched |= bit;
   }
@@ -125,7 +126,7 @@ int check_here(CheckFlags& flags) {
 
 // A target whose code may end the process is searched in a process of its own.
 int run_check(CheckFlags& flags) {
-  // Once, and not in each life of the search: the file that the second one finds is that of the first.
+  // Done once, and not again when the supervisor restarts the search: then the file exists.
   if (Status s = flags.checkpoint.empty() ? Status() : can_begin_at(flags.checkpoint); !s)
     return fail(s.error());
   if (registry().isolation_of(flags.target) == Isolation::kNone) return check_here(flags);
@@ -140,32 +141,35 @@ void add_check(CLI::App& app, int& exit) {
   CLI::App* sub = app.add_subcommand("check", "Search a target for broken promises");
   sub->add_option("target", flags->target, "what to check: one of 'sisyfs targets', or the path of a plug-in")
       ->required();
-  sub->add_option("--set", flags->settings, "an option of the target, as name=value; may be repeated")
+  sub->add_option("--set", flags->settings, "set an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--tasks", flags->tasks, "tasks that run at once (the same as --set tasks=N)");
-  sub->add_option("--via", flags->via, "steps (interleaved model) or disk (through the disk adapter)");
-  sub->add_option("--disk", flags->disk, "size of a plug-in's disk, like 1MiB (--set blocks=N, in blocks)");
-  sub->add_option("--block", flags->block, "bytes of a block of a plug-in's disk (--set block=N)");
-  sub->add_flag("--symmetry", flags->symmetry, "merge states that differ only in names (--set symmetry=on)");
+  sub->add_option("--tasks", flags->tasks, "number of concurrent tasks (same as --set tasks=N)");
+  sub->add_option("--via", flags->via, "steps (model with interleaved tasks) or disk (whole ops on a disk)");
+  sub->add_option("--disk", flags->disk,
+                  "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
+  sub->add_option("--block", flags->block,
+                  "block size of the disk of a plug-in, in bytes (same as --set block=N)");
+  sub->add_flag("--symmetry", flags->symmetry,
+                "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
-  sub->add_flag("--all", flags->all, "search to the bound and collect the shallowest finding of each kind")
+  sub->add_flag("--all", flags->all, "search to the bound and report the shallowest finding of each kind")
       ->excludes(first);
-  sub->add_option("--only", flags->only, "look only for this finding (name or code); may be repeated")
+  sub->add_option("--only", flags->only, "look only for this kind of finding (name or code); may be repeated")
       ->allow_extra_args(false);
   auto* json = sub->add_option("--json", flags->json,
                                "write the run and its findings as JSON to this file; - is standard output");
-  auto* perspectives =
-      sub->add_flag("--perspectives", flags->perspectives,
-                    "search on five devices, from the simplest to the sternest, up to the first "
-                    "that has a finding");
+  auto* perspectives = sub->add_flag(
+      "--perspectives", flags->perspectives,
+      "search on five device models, from the most reliable to the least, and stop at the first "
+      "one with a finding");
   perspectives->excludes(json);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
   auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,
-                                     "save the search in this file, for 'sisyfs resume' to go on from");
+                                     "save the search to this file; 'sisyfs resume' continues it");
   perspectives->excludes(checkpoint);
-  sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, like 60s or 10m")
+  sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, such as 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, &exit] { exit = run_check(*flags); });

@@ -20,10 +20,10 @@ namespace {
 
 std::atomic<bool> interrupt_flag{false};
 std::atomic<bool> traces_flag{false};
-std::atomic<std::atomic<bool>*> next_flag{&interrupt_flag};  // what the next Ctrl-C sets
+std::atomic<std::atomic<bool>*> next_flag{&interrupt_flag};  // the flag that the next Ctrl-C sets
 bool line_shown = false;
 
-std::atomic<int64_t> heard_ms{INT64_MIN};  // when the last Ctrl-C came
+std::atomic<int64_t> heard_ms{INT64_MIN};  // time of the last Ctrl-C
 
 void on_interrupt(int number) {
   constexpr int64_t kMoment_ms = 100;
@@ -32,13 +32,13 @@ void on_interrupt(int number) {
   const int64_t now_ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
   int64_t before = heard_ms.load();
   if (before != INT64_MIN && now_ms - before < kMoment_ms) return;
-  if (!heard_ms.compare_exchange_strong(before, now_ms)) return;  // another thread heard one just now
+  if (!heard_ms.compare_exchange_strong(before, now_ms)) return;  // another thread handles it
   if (!next_flag.load()->exchange(true)) return;
   signal(number, SIG_DFL);
   raise(number);
 }
 
-// A number with a unit behind it: "30m" is 30 and "m".
+// Splits a number and its unit: "30m" is 30 and "m".
 bool number_and_unit(const std::string& text, uint64_t& number, std::string& unit) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   unit.assign(end, text.data() + text.size());
@@ -86,8 +86,8 @@ ProgressFn progress_printer(const std::string& mode) {
   const auto line = [](const Progress& p) {
     return fmt::format("{}  depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
                        p.depth, count_text(p.states), count_text(p.transitions), bytes_text(p.memory_bytes),
-                       p.tracing         ? "  looking for the way to what was found"
-                       : p.findings != 0 ? "  something found"
+                       p.tracing         ? "  searching for the trace of a finding"
+                       : p.findings != 0 ? "  finding"
                                          : "");
   };
   if (mode == "line" || (mode == "auto" && terminal))
@@ -95,7 +95,7 @@ ProgressFn progress_printer(const std::string& mode) {
       to_stderr("\r\033[K" + line(p));
       line_shown = true;
     };
-  // On a pipe: a plain line now and then.
+  // To a pipe or file: a plain line after 5 seconds, then every 10 seconds.
   return [line, next = std::chrono::duration<double>(5)](const Progress& p) mutable {
     if (p.elapsed < next) return;
     next = p.elapsed + std::chrono::duration<double>(10);
@@ -139,7 +139,7 @@ Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std:
   std::string unit;
   static const std::pair<const char*, uint64_t> kUnits[] = {
       {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
-  constexpr uint64_t kMost = 1'000'000 * uint64_t{3'600'000};  // a clock counts nanoseconds, in 63 bits
+  constexpr uint64_t kMost = 1'000'000 * uint64_t{3'600'000};  // so that nanoseconds fit into 63 bits
   if (number_and_unit(text, number, unit))
     for (const auto& [name, ms] : kUnits)
       if (unit == name && number < kMost / ms) return std::chrono::milliseconds(number * ms);

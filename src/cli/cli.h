@@ -21,31 +21,32 @@ namespace sisyfs::cli {
 
 // The exit codes of every subcommand that checks something.
 enum Exit : int {
-  kClean = 0,         // the bound was exhausted and nothing was found
-  kFound = 1,         // a finding
+  kClean = 0,         // the search reached its bound without a finding
+  kFound = 1,         // there is a finding
   kUsage = 2,         // usage or bad input
-  kInconclusive = 3,  // stopped before the bound, or not all below it was looked at
-  kHarness = 4,       // a problem of the harness or of the machine
+  kInconclusive = 3,  // stopped before the bound, or states were merged or left out
+  kHarness = 4,       // a problem of the checker or of the operating system
 };
 
-// Writes to standard error, as far as that goes: where it is closed or full, the work goes on all the same.
+// Writes to standard error. Errors are ignored, for example if standard error is closed or full.
 void to_stderr(std::string_view text);
-// Prints "sisyfs: message" on standard error, and gives the exit code that fits the error.
+// Prints "sisyfs: message" on standard error and returns the exit code for the error.
 int fail(const Error& error);
 
 // The terminal: whether to colour, and how to show progress.
 TextStyle text_style();
 ProgressFn progress_printer(const std::string& mode);
-// Removes an updating progress line, if there is one.
+// Removes the progress line from the terminal, if one is shown.
 void clear_progress();
 
-// Set by the first Ctrl-C; the second one kills. Two within a moment are one: who sends a signal to a process
-// and to its group, as timeout does, means it once.
+// Set by the first Ctrl-C; the second one ends the process. Two signals within 100 ms count as one, because
+// timeout(1), for example, sends its signal to the process and to the process group.
 const std::atomic<bool>& interrupted();
 void watch_interrupt();
 
-// While it lives, the next Ctrl-C sets traces_interrupted(), though one came before: it gives up the traces
-// of what was found, and not what was found. From then on it counts as interrupted(), too.
+// While an instance exists, the next Ctrl-C sets traces_interrupted(), even if a first Ctrl-C ended the
+// search. It gives up the search for traces; the findings are still reported. The destructor also sets
+// interrupted() then.
 class TracesInterrupt {
  public:
   TracesInterrupt();
@@ -55,7 +56,7 @@ class TracesInterrupt {
 };
 const std::atomic<bool>& traces_interrupted();
 
-// "4GiB", "512M", "1000000"; "90", "90s", "30m", "2h"; a whole number from 1 on. Errors name the flag.
+// Parse "4GiB", "512M" or "1000000"; "90", "90s", "30m" or "2h"; a whole number from 1. Errors name the flag.
 Result<size_t> parse_bytes(const std::string& flag, const std::string& text);
 Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text);
 Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
@@ -63,20 +64,20 @@ Result<uint64_t> parse_count(const std::string& flag, const std::string& text);
 // All targets of this program.
 const CheckRegistry& registry();
 
-// How to search, as the user says it.
+// The flags that say how to search, as text.
 struct SearchFlags {
   std::string search = "bfs", dedup = "exact", shape_ops = "3", depth;
-  std::string walk, walk_length = "100", seed = "1";  // walks, if `walk` says how many
+  std::string walk, walk_length = "100", seed = "1";  // random walks, if `walk` is not empty
   std::string states, time, memory = "4GiB", threads, progress = "auto";
 
-  // Order, dedup (by shape too, if there are shapes) and depth; random walks; and what a search may use,
-  // which it also may use when resumed.
+  // Add flags: order, dedup (with `shape` also by shape) and depth; random walks; bounds of one run, which
+  // `resume` has too.
   void add_order_to(CLI::App& app, const std::vector<std::string>& orders, bool shape);
   void add_walk_to(CLI::App& app);
   void add_bounds_to(CLI::App& app);
 
   Result<SearchOptions> options() const;
-  // Sets states, time, memory and threads; memory stays as it is where nothing is said.
+  // Sets states, time, memory and threads. An empty memory flag leaves options.bounds.memory_bytes unchanged.
   Status put_bounds(SearchOptions& options) const;
 
  private:
@@ -87,7 +88,7 @@ struct SearchFlags {
 // The exit code for a result.
 int exit_code(const SearchResult& result);
 
-// Subcommands. Each adds itself and runs through its callback, which stores the exit code.
+// Each adds a subcommand, whose callback runs it and stores the exit code.
 void add_check(CLI::App& app, int& exit);
 void add_demo(CLI::App& app, int& exit);
 void add_resume(CLI::App& app, int& exit);

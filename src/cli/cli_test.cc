@@ -11,7 +11,7 @@ namespace {
 void interrupt_twice() {
   watch_interrupt();
   raise(SIGINT);
-  raise(SIGINT);  // in the same moment: one Ctrl-C, sent to a process and to its group
+  raise(SIGINT);  // at once: one Ctrl-C that was sent to a process and to its group
   if (!interrupted().load()) _exit(1);
   usleep(200'000);
   raise(SIGINT);

@@ -1,4 +1,4 @@
-// sisyfs demo: the main job on a small target, from a mistake to its fix.
+// sisyfs demo: finds a planted bug, replays it, and checks the fixed target.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,17 +13,17 @@
 namespace sisyfs::cli {
 namespace {
 
-// It is seen before the search that it announces, also on a pipe.
+// Flushes, so that the headline appears before the search, also on a pipe.
 void headline(const std::string& text) {
   fmt::print("\n== {}\n\n", text);
   std::fflush(stdout);
 }
 
-// A mistake, and the same target without it.
+// A target with a bug, and the same target without it.
 struct Scene {
   const char* target;
   std::vector<std::string> wrong, right;
-  std::optional<FindingKind> only;  // what to look for; any finding otherwise
+  std::optional<FindingKind> only;  // the kind to look for; any kind if empty
   const char* mistake;
   const char* fix;
 };
@@ -34,8 +34,8 @@ std::string command(const Scene& scene, const std::vector<std::string>& settings
   return text;
 }
 
-// Finds the mistake, replays it in a fresh process, and searches the right target: to the depth of the
-// finding, where its states have no end, else to their end. 0 or an exit code.
+// Finds the bug, replays it in a fresh process, and searches the fixed target: with `to_the_end` completely,
+// otherwise to the depth of the finding. Returns an exit code; 0 if all went well.
 int show(const Scene& scene, bool to_the_end) {
   Result<SearchOptions> options = SearchFlags{}.options();
   if (!options) return fail(options.error());
@@ -47,21 +47,21 @@ int show(const Scene& scene, bool to_the_end) {
   if (scene.only) options->watched = wrong->check->kinds().bit(*scene.only);
   const SearchResult found = wrong->check->search(*options, progress_printer("auto"));
   clear_progress();
-  const Result<Explanation> explained = explain(*wrong, *options, found);
-  if (!explained) return fail(explained.error());
-  if (explained->findings.empty()) {
+  const Result<TracedFindings> traced = trace_findings(*wrong, *options, found);
+  if (!traced) return fail(traced.error());
+  if (traced->findings.empty()) {
     if (interrupted().load()) return kInconclusive;
-    return fail(system_error("the demo did not find what it should"));
+    return fail(system_error("the demo did not find its bug"));
   }
-  const ToldFinding& told = explained->findings.front();
+  const ToldFinding& told = traced->findings.front();
   fmt::print("{}\n", tell(told, text_style()));
   fmt::print("{}", closing_statement(wrong->setup, *wrong->check, *options, found, text_style()));
 
   const std::string token = make_token(told.finding);
-  headline("The same, again, in a fresh process: sisyfs replay " + token);
+  headline("The same finding, replayed in a fresh process: sisyfs replay " + token);
   const Result<int> replayed = run_self({"sisyfs", "replay", "--quiet", token}, SelfOutput::kShown);
   if (!replayed) return fail(replayed.error());
-  if (*replayed != kFound) return fail(system_error("the finding did not happen again"));
+  if (*replayed != kFound) return fail(system_error("the replay did not confirm the finding"));
 
   std::string fixed_command = command(scene, scene.right);
   options->watched = ~FindingBits{0};
@@ -83,14 +83,14 @@ int run_demo() {
                    {"order=naive", "cache=off"},
                    {"cache=off"},
                    FindingKind::kDoublePointer,
-                   "1. A small model that writes the pointer before what it points to",
-                   "The fix, what is pointed to before the pointer, with a power cut at every step"};
+                   "1. A small model that writes a pointer before the block it points to",
+                   "The fix: the block is written before the pointer; with a power cut at every step"};
   const Scene f2fs{"f2fs",
                    {"reuse=lifo"},
                    {},
                    std::nullopt,
-                   "2. A whole log-structured file system that uses freed segments again at once",
-                   "The fix, freed segments wait for the next checkpoint, to the same depth"};
+                   "2. A whole log-structured file system that reuses freed segments at once",
+                   "The fix: freed segments wait for the next checkpoint; to the same depth"};
   if (const int code = show(link, true); code != kClean) return code;
   if (const int code = show(f2fs, false); code != kClean) return code;
   fmt::print(
@@ -102,7 +102,7 @@ int run_demo() {
 }  // namespace
 
 void add_demo(CLI::App& app, int& exit) {
-  CLI::App* sub = app.add_subcommand("demo", "Find a bug, replay it, and prove its fix, in a minute");
+  CLI::App* sub = app.add_subcommand("demo", "Find a bug, replay it, and check its fix, in a minute");
   sub->footer(
       "Exit codes: 0 the bugs were found and replayed, and their fixes passed; 3 stopped; 4 harness error.");
   sub->callback([&exit] { exit = run_demo(); });

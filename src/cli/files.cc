@@ -14,35 +14,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A device or a pipe: it is written to, and never replaced by a file.
-bool is_no_file(const std::string& path) {
+// Whether the path is a device or pipe, which is written to and never replaced by a file.
+bool is_device(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
 }
 
-// A symbolic link stays one: what is written goes to the file that it names. A link to a pipe, as /proc has
-// them, names nothing, and is opened as it is.
-std::string where_it_leads(const std::string& path) {
-  if (is_no_file(path)) return path;
+// Follows symbolic links to the file that is written. A link to a pipe, as in /proc, is not followed: its
+// target is not a path.
+std::string resolve_links(const std::string& path) {
+  if (is_device(path)) return path;
   std::error_code error;
   fs::path to = path;
   for (int followed = 0; followed < 40 && fs::is_symlink(to, error); ++followed) {
     const fs::path next = fs::read_symlink(to, error);
     if (error) break;
-    to = to.parent_path() / next;  // which is the next alone if that is absolute
+    to = to.parent_path() / next;  // an absolute `next` replaces the whole path
   }
   return to.string();
 }
 
-// Why nothing can be put at the end of a path, as an errno; or 0.
+// The errno that prevents writing a file at this path, or 0.
 int obstacle(const std::string& to) {
   std::error_code ignored;
   if (fs::is_symlink(to, ignored)) return ELOOP;
   return fs::is_directory(to, ignored) ? EISDIR : 0;
 }
 
-// A new file beside the one that it is to replace, with a name that nobody else has. -1 and errno if there
-// can be none.
+// Creates a file with a unique name beside the one that it will replace. Returns -1 and sets errno on
+// failure.
 int create_beside(const std::string& to, std::string& name) {
   for (int n = 0; n < 100; ++n) {
     name = fmt::format("{}.{}-{}.part", to, getpid(), n);
@@ -52,7 +52,7 @@ int create_beside(const std::string& to, std::string& name) {
   return -1;
 }
 
-// Gives the errno of what failed, or 0. Closes the file in any case.
+// Returns 0 or the errno of the first failure. Always closes the file.
 int write_and_close(int file, const std::string& content, bool durable) {
   int why = 0;
   for (size_t done = 0; done < content.size() && why == 0;) {
@@ -100,8 +100,8 @@ Status write_file(const std::string& path, const std::string& content) {
       return {};
     return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }
-  const std::string to = where_it_leads(path);
-  if (is_no_file(to)) {
+  const std::string to = resolve_links(path);
+  if (is_device(to)) {
     const int file = open(to.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return cannot_write(path, errno);
     if (const int why = write_and_close(file, content, false); why != 0) return cannot_write(path, why);
@@ -119,9 +119,9 @@ Status write_file(const std::string& path, const std::string& content) {
 }
 
 Status can_write(const std::string& path) {
-  const std::string to = where_it_leads(path);
-  // To open a pipe would wait for somebody who reads it.
-  if (is_no_file(to)) return access(to.c_str(), W_OK) == 0 ? Status() : cannot_write(path, errno);
+  const std::string to = resolve_links(path);
+  // Opening a pipe would block until there is a reader.
+  if (is_device(to)) return access(to.c_str(), W_OK) == 0 ? Status() : cannot_write(path, errno);
   if (const int why = obstacle(to); why != 0) return cannot_write(path, why);
   std::string part;
   const int file = create_beside(to, part);
@@ -134,8 +134,8 @@ Status can_write(const std::string& path) {
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
   if (fs::equivalent(a, b, ignored)) return true;
-  return fs::weakly_canonical(fs::absolute(where_it_leads(a), ignored), ignored) ==
-         fs::weakly_canonical(fs::absolute(where_it_leads(b), ignored), ignored);
+  return fs::weakly_canonical(fs::absolute(resolve_links(a), ignored), ignored) ==
+         fs::weakly_canonical(fs::absolute(resolve_links(b), ignored), ignored);
 }
 
 }  // namespace sisyfs::cli

@@ -1,4 +1,4 @@
-// The command line. Each subcommand has its own file; this one only brings them together.
+// The command line. Each subcommand has its own file; this one collects them.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,8 @@
 
 namespace {
 
-// The library says what was wrong, but names what it did not expect from the last word to the first.
+// The message for a wrong command line. CLI11 lists unexpected words in reverse order, so they are listed
+// here.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> words = app.remaining(true);
   const bool no_command =
@@ -26,21 +27,20 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("not understood: {}", fmt::join(words, " "));
 }
 
-// The command whose help is of use, with a blank before it.
+// The subcommand whose help to suggest, with a leading blank; empty if there is none.
 std::string command_of(const CLI::App& app) {
   const std::vector<CLI::App*> used = app.get_subcommands();
   return used.empty() ? "" : " " + used.front()->get_name();
 }
 
-// The exit code, if all that was printed has got out.
+// The exit code, or an error if the output could not be written.
 int printed(int exit) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
-  return sisyfs::cli::fail(
-      sisyfs::system_error("what was printed could not all be written to standard output"));
+  return sisyfs::cli::fail(sisyfs::system_error("could not write all output to standard output"));
 }
 
-// A file that is opened where a standard stream is closed takes its number, and gets what is said there. So
-// closed ones are held by something that cannot be written to.
+// If a standard stream is closed, the next opened file would get its number, and output meant for the stream
+// would go into that file. So closed streams are opened on /dev/null, for reading only.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);
@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "sisyfs " SISYFS_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 bound exhausted and clean, 1 finding, 2 usage or bad input,\n"
-      "3 inconclusive (stopped before the bound, or something was merged or left out), 4 harness error.");
+      "Exit codes: 0 searched to the bound without a finding, 1 finding, 2 usage or bad input,\n"
+      "3 inconclusive (stopped before the bound, or states were merged or left out), 4 harness error.");
   cli::built_in_pebble() = sisyfs::pebble_kind;
   int exit = cli::kClean;
   cli::add_check(app, exit);
@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
     if (argv[i][0] != '\0') continue;
     const std::string_view before = argv[i - 1];
     return cli::fail(sisyfs::bad_input(before.starts_with('-')
-                                           ? fmt::format("{} has an empty word for its value", before)
-                                           : fmt::format("argument {} is an empty word", i)));
+                                           ? fmt::format("the value of {} is empty", before)
+                                           : fmt::format("argument {} is empty", i)));
   }
   if (argv[1][0] != '-') {
     std::vector<std::string> names;
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
         fmt::format("sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app)));
     return cli::kUsage;
   } catch (const std::system_error& error) {
-    // Whoever prints to a full disk is told so by an exception.
+    // fmt::print() throws this if it cannot write, for example to a full disk.
     return cli::fail(sisyfs::system_error(fmt::format("cannot write: {}", error.code().message())));
   } catch (const std::exception& error) {
     return cli::fail(sisyfs::system_error(error.what()));

@@ -46,7 +46,7 @@ struct Cell {
 
 const char* absent_text(const SearchResult& result) { return result.exhausted ? "none" : "none yet"; }
 
-// What a cell says about dead blocks: recovery repairs them, and a mark tells that it had to.
+// The text about dead blocks: recovery repairs them, and a mark is set when it had to.
 std::string dead_text(const SearchResult& result) {
   return (result.marks & 1) != 0 ? "repaired" : absent_text(result);
 }
@@ -112,13 +112,13 @@ int run_matrix(const MatrixFlags& flags) {
         clear_progress();
         SearchResult& r = cell.result;
         if (r.stopped == Stop::kHarness && r.trouble) return fail(*r.trouble);
-        const Result<Explanation> explained = explain(cell.named, *options, r, flags.search.progress);
-        if (!explained) return fail(explained.error());
+        const Result<TracedFindings> traced = trace_findings(cell.named, *options, r, flags.search.progress);
+        if (!traced) return fail(traced.error());
         const KindTable& kinds = cell.named.check->kinds();
         for (const FindingKind kind : kinds.in(r.findings))
           cell.depths[kind] = r.least_depth[static_cast<size_t>(std::countr_zero(kinds.bit(kind)))];
         // A depth-first search may have come by a longer way.
-        for (const ToldFinding& told : explained->findings)
+        for (const ToldFinding& told : traced->findings)
           cell.depths[told.finding.kind] = static_cast<uint32_t>(told.finding.steps.size());
         if (table)
           fmt::print("{:<6}{:<35}{:<6}{:<10}{:<9}{:<9}{:<9}{:>14}{:>16}{:>7}{:>9}{:>10}{}\n", model,
@@ -130,16 +130,16 @@ int run_matrix(const MatrixFlags& flags) {
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0 || was_cut(r))
           clean_cells = merge(clean_cells, was_cut(r) ? Verdict::kUnknown : r.verdict);
-        for (const ToldFinding& told : explained->findings) {
+        for (const ToldFinding& told : traced->findings) {
           const std::string token = make_token(told.finding);
           const std::string name(info(told.finding.kind).name);
           tokens.push_back(fmt::format("{:<15} ./sisyfs replay {}", name, token));
           cells.back()["tokens"][name] = token;
         }
-        if (!explained->why.empty()) {
+        if (!traced->why.empty()) {
           tokens.push_back(
-              fmt::format("{}, {}, {} task(s): no trace of {}", model, variant.name, tasks, explained->why));
-          cells.back()["untraced"] = explained->untraced;
+              fmt::format("{}, {}, {} task(s): no trace of {}", model, variant.name, tasks, traced->why));
+          cells.back()["untraced"] = traced->untraced;
         }
         if (interrupted().load()) clean_cells = Verdict::kUnknown;
       }
@@ -168,13 +168,13 @@ void add_matrix(CLI::App& app, int& exit) {
   auto flags = std::make_shared<MatrixFlags>();
   CLI::App* sub =
       app.add_subcommand("matrix",
-                         "Print the verdict matrix of the file-mapping models; the exit code is 0 when every "
-                         "cell without findings passes and none was cut short, 3 otherwise");
+                         "Print the verdict matrix of the file-mapping models; the exit code is 0 if every "
+                         "cell without findings passes and no search was cut short, 3 otherwise");
   sub->footer(
-      "Exit codes: 0 every cell without findings passes (findings in the others do not count) and none was "
-      "cut\n"
-      "short, 2 usage or bad input, 3 some cell was stopped before its bound, or something was merged, 4 "
-      "harness error.");
+      "Exit codes: 0 every cell without findings passes (findings in other cells do not count) and no "
+      "search\n"
+      "was cut short, 2 usage or bad input, 3 a search stopped before its bound, or states were merged,\n"
+      "4 harness error.");
   sub->add_option("--files", flags->files, "number of files")->capture_default_str();
   sub->add_option("--blocks", flags->blocks, "number of data blocks")->capture_default_str();
   sub->add_flag("--no-symmetry", flags->no_symmetry, "count states that differ only in names as different");

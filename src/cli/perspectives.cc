@@ -1,5 +1,5 @@
-// sisyfs check --perspectives: the same search on five devices, from the simplest to the sternest, so that
-// each finding is told in the simplest of them that has it (FiSC, 6.3).
+// sisyfs check --perspectives: the same search on five device models, from the most reliable to the least. So
+// each finding is reported for the most reliable device that shows it (FiSC, 6.3).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 namespace sisyfs::cli {
 namespace {
 
-// The last word on an option counts. A device that scatters writes is not for lazy crash states, and has few.
-std::vector<std::string> seen_from(std::string_view device, std::vector<std::string> settings) {
+// The settings for one device. The last setting of an option counts. Lazy crash states do not support a
+// device that scatters writes; it has few crash states anyway.
+std::vector<std::string> settings_for(std::string_view device, std::vector<std::string> settings) {
   settings.push_back(fmt::format("device={}", device));
   const bool none = std::ranges::find(settings, "crash=none") != settings.end();
   if (device == "scattered" && !none) settings.emplace_back("crash=subsets");
@@ -25,7 +26,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
                            SearchOptions options, const std::string& progress) {
   const auto names_device = [](const std::string& setting) { return setting.starts_with("device="); };
   if (std::ranges::any_of(settings, names_device))
-    return fail(bad_input("option 'device' is given twice: --perspectives says which devices there are"));
+    return fail(bad_input("option 'device' is given twice: --perspectives sets it, too"));
   const auto perspectives = DeviceModel::perspectives();
   FindingBits found = 0;  // the devices differ, the kinds of findings do not
   Verdict verdict = Verdict::kPass;
@@ -38,19 +39,19 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     const SearchResult result = named->check->search(options, progress_printer(progress));
     clear_progress();
     if (result.stopped == Stop::kHarness)
-      return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
-    const Result<Explanation> explained = explain(*named, options, result, progress);
-    if (!explained) return fail(explained.error());
+      return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
+    const Result<TracedFindings> traced = trace_findings(*named, options, result, progress);
+    if (!traced) return fail(traced.error());
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
     if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
-    for (const ToldFinding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
+    for (const ToldFinding& finding : traced->findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named->setup, *named->check, options, result, text_style()));
-    if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
+    if (!traced->why.empty()) fmt::print("  no trace  {}\n", traced->why);
     fmt::print("\n");
     found |= result.findings;
     verdict = merge(verdict, result.verdict);
-    // What was found is not looked for in sterner ones.
+    // Kinds that were found are not searched for on later devices.
     options.watched &= ~found;
     const bool enough = found != 0 && options.stop != StopRule::kNever;
     if (enough || (options.watched & named->check->kinds().all()) == 0) break;

@@ -1,4 +1,4 @@
-// sisyfs replay: execute a finding's trace again and say whether it still happens.
+// sisyfs replay: executes the trace of a finding and says whether the finding still happens.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,11 +36,11 @@ Result<std::vector<Finding>> findings_of(const std::string& what) {
   return findings;
 }
 
-// The disk as the last power cut left it, before recovery, byte for byte.
+// Writes the disk as the last power cut left it, before recovery.
 Status write_image(const std::string& path, const Story& story) {
   if (!story.image)
     return bad_input(
-        "--image: this story has no disk that a power cut left: the power never goes, or the target has no "
+        "--image: no power cut left a disk: this finding has no power cut, or the target has no "
         "disk (link and index have one with via=disk)");
   const Geometry& geometry = story.image->geometry();
   std::string bytes(geometry.block_count.value * geometry.block_size, '\0');
@@ -111,9 +111,9 @@ void add_replay(CLI::App& app, int& exit) {
       app.add_subcommand("replay", "Execute a finding again: exit code 1 if it still happens, 0 if not");
   sub->add_option("token_or_file", flags->what, "a replay token, or a file that check --json wrote")
       ->required();
-  sub->add_flag("--quiet", flags->quiet, "only say whether it still happens");
+  sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
   sub->add_option("--image", flags->image,
-                  "write the disk that the last power cut left to this file, for other tools");
+                  "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(
       "Exit codes: 0 it does not happen any more, or cannot, 1 it still happens, or something else does (of a "
       "file: one\n"

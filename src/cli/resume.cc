@@ -1,4 +1,4 @@
-// sisyfs resume: go on with a search that was saved.
+// sisyfs resume: continues a search that was saved.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,17 +20,17 @@ struct ResumeFlags {
   SearchFlags search;
 };
 
-// To a user a file that cannot be read is wrong input like any other.
+// A file that cannot be read is reported as bad input.
 Result<LoadedCheckpoint> load(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-    return bad_input(path + " is not a file: give one that check --checkpoint wrote");
+    return bad_input(path + " is not a regular file: give a file that check --checkpoint wrote");
   Result<LoadedCheckpoint> loaded = load_checkpoint(path);
   if (!loaded) return bad_input(loaded.error().message);
   return loaded;
 }
 
-// The search of the checkpoint, with the bounds of this run.
+// The search in the checkpoint, with the bounds of this run.
 Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags& flags) {
   Result<SavedSearch> saved = read_search(loaded.setup());
   if (!saved) return bad_input(fmt::format("the checkpoint {} {}", flags.path, saved.error().message));
@@ -74,14 +74,16 @@ int run_resume(const ResumeFlags& flags) {
 void add_resume(CLI::App& app, int& exit) {
   auto flags = std::make_shared<ResumeFlags>();
   flags->search.memory.clear();
-  CLI::App* sub = app.add_subcommand("resume", "Go on with a search that check --checkpoint saved");
-  sub->add_option("file", flags->path, "the checkpoint; the search goes on to save itself there")->required();
-  sub->add_option("--checkpoint-every", flags->every, "time between two saves (default: as before)");
+  CLI::App* sub = app.add_subcommand("resume", "Continue a search that check --checkpoint saved");
+  sub->add_option("file", flags->path, "the checkpoint; the continued search is saved there, too")
+      ->required();
+  sub->add_option("--checkpoint-every", flags->every,
+                  "time between two saves (default: as in the checkpoint)");
   sub->add_option("--json", flags->json,
                   "write the run and its findings as JSON to this file; - is standard output");
   flags->search.add_bounds_to(*sub);
   sub->get_option("--memory")
-      ->description("memory for visited states and frontier at most (default: as before)");
+      ->description("maximum memory for visited states and frontier (default: as in the checkpoint)");
   sub->callback([flags, &exit] { exit = run_resume(*flags); });
 }
 

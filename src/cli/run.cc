@@ -1,4 +1,4 @@
-// The run itself, and what is said about it.
+// Runs a search and reports the result.
 #include "cli/run.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
                                       info(kind).name, replayed.cannot_happen, make_token(finding)));
     if (!replayed.story.shows(kind))
       return system_error(
-          fmt::format("{} was found and did not happen again when it was replayed, so the target is not "
+          fmt::format("{} was found but did not happen in its replay, so the target is not "
                       "deterministic: {}",
                       info(kind).name, make_token(finding)));
     findings.push_back({std::move(finding), std::move(replayed.story)});
@@ -45,28 +45,27 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
   return findings;
 }
 
-// Why traces are missing; an error where they cannot be if the target is deterministic.
+// Why traces are missing; an error if that is impossible for a deterministic target.
 Result<std::string> why_untraced(const FoundTraces& found, const SearchOptions& options,
                                  const std::string& names) {
   switch (found.stopped) {
     case Stop::kInterrupted:
-      return names + ": the search for the way there was interrupted";
+      return names + ": the search for the trace was interrupted";
     case Stop::kMemory:
-      return names + ": the memory bound is too small to find the way there; give --memory more";
+      return names + ": the memory bound is too small to find the trace; increase --memory";
     case Stop::kNo:
       if (options.dedup == Dedup::kShape)
-        return names + ": the search for the way there took other states for those of one shape";
-      return system_error(names +
-                          " was found, and not again in a second search: the target is not deterministic");
+        return names + ": the search for the trace merged other states of the same shape";
+      return system_error(names + " was found, but not in a second search: the target is not deterministic");
     default:
-      return found.trouble.value_or(system_error(names + ": the search for the way there failed"));
+      return found.trouble.value_or(system_error(names + ": the search for the trace failed"));
   }
 }
 
 }  // namespace
 
-Result<Explanation> explain(const NamedCheck& named, const SearchOptions& options, const SearchResult& result,
-                            const std::string& progress) {
+Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptions& options,
+                                      const SearchResult& result, const std::string& progress) {
   FoundTraces found;
   {
     const TracesInterrupt heeded;
@@ -75,26 +74,26 @@ Result<Explanation> explain(const NamedCheck& named, const SearchOptions& option
     found = named.check->find_traces(patient, result, progress_printer(progress));
   }
   clear_progress();
-  Explanation explanation;
+  TracedFindings explanation;
   FindingBits missing = result.findings;
   for (const FoundTrace& trace : found.traces) missing &= ~(FindingBits{1} << trace.kind);
   for (const FindingKind kind : named.check->kinds().in(missing))
     explanation.untraced.emplace_back(info(kind).name);
   if (!explanation.untraced.empty()) {
     Result<std::string> why =
-        why_untraced(found, options, fmt::format("{}", fmt::join(explanation.untraced, ", ")));
+        why_untraced(found, options, fmt::format("{}", fmt::join(traced.untraced, ", ")));
     if (!why) return why.error();
-    explanation.why = *std::move(why);
+    traced.why = *std::move(why);
   }
   Result<std::vector<ToldFinding>> findings = told(named, found.traces);
   if (!findings) return findings.error();
-  explanation.findings = *std::move(findings);
-  return explanation;
+  traced.findings = *std::move(findings);
+  return traced;
 }
 
 namespace {
 
-// As a shell takes it for one word.
+// Quotes a path for the shell if needed.
 std::string quoted(const std::string& path) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+=:,@%", c) != nullptr;
@@ -105,7 +104,7 @@ std::string quoted(const std::string& path) {
   return out + "'";
 }
 
-// Whether a bound or Ctrl-C cut a search that was saved.
+// Whether a bound or Ctrl-C ended a search that was saved.
 bool can_go_on(const SearchOptions& options, const SearchResult& result) {
   if (!options.checkpoint || result.checkpoints_written == 0) return false;
   return result.stopped != Stop::kNo && result.stopped != Stop::kFinding && result.stopped != Stop::kHarness;
@@ -118,7 +117,7 @@ Status can_save(const std::string& path) {
   const std::string part = temporary_of(path);
   if (std::filesystem::exists(part, ignored) && !std::filesystem::is_regular_file(part, ignored))
     return bad_input(
-        fmt::format("cannot write {}, where the checkpoint is written first: it is not a file", part));
+        fmt::format("cannot write {}, the temporary file of the checkpoint: it is not a regular file", part));
   return can_write(path);
 }
 
@@ -135,31 +134,32 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   const SearchResult result = named.check->search(options, progress_printer(output.progress));
   clear_progress();
   if (result.stopped == Stop::kHarness)
-    return fail(result.trouble.value_or(system_error("the search failed and does not say why")));
-  const Result<Explanation> explained = explain(named, options, result, output.progress);
-  if (!explained) return fail(explained.error());
+    return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
+  const Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
+  if (!traced) return fail(traced.error());
   const bool text = output.json != "-";
   const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
-    for (const ToldFinding& finding : explained->findings) fmt::print("{}\n", tell(finding, text_style()));
+    for (const ToldFinding& finding : traced->findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
-    if (!explained->why.empty()) fmt::print("  no trace  {}\n", explained->why);
+    if (!traced->why.empty()) fmt::print("  no trace  {}\n", traced->why);
     if (!device.empty()) fmt::print("  device    {}\n", device);
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
   }
   if (!output.json.empty()) {
-    auto json = to_json(named.setup, *named.check, options, result, explained->findings);
-    json["untraced"] = explained->untraced;
+    auto json = to_json(named.setup, *named.check, options, result, traced->findings);
+    json["untraced"] = traced->untraced;
     if (!device.empty()) json["device"] = device;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }
   if (result.trouble)
-    to_stderr(fmt::format("sisyfs: {}; the search went on, and what was saved before is still there\n",
+    to_stderr(fmt::format("sisyfs: {}; the search continued, and the last successful save is intact\n",
                           result.trouble->message));
-  if (!text && !explained->why.empty()) to_stderr(fmt::format("sisyfs: no trace of {}\n", explained->why));
+  if (!text && !traced->why.empty()) to_stderr(fmt::format("sisyfs: no trace of {}\n", traced->why));
   if (can_go_on(options, result)) {
-    const std::string how = fmt::format("to go on: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
+    const std::string how =
+        fmt::format("to continue: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
     if (text)
       fmt::print("{}", how);
     else

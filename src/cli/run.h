@@ -1,4 +1,4 @@
-// One run, from a check and its options to the exit code: what check and resume have in common.
+// One run of a search, from a check and its options to the exit code. Shared by check and resume.
 //
 //   return search_and_report(*named, *options, {.progress = "auto", .json = "run.json"});
 #pragma once
@@ -13,33 +13,33 @@
 namespace sisyfs::cli {
 
 // What a search found, told.
-struct Explanation {
+struct TracedFindings {
   std::vector<ToldFinding> findings;      // with the shortest trace of each kind
   std::vector<std::string> untraced;  // the kinds for which none could be made, by name
   std::string why;                    // that is so, as a sentence that begins with these names; or nothing
 };
 
-// A system error where a replay, or the search for the traces, differs from the search.
-Result<Explanation> explain(const NamedCheck& named, const SearchOptions& options, const SearchResult& result,
-                            const std::string& progress = "off");
+// Finds and replays the shortest trace of each kind of finding. A system error if a replay, or the search for
+// traces, contradicts the search.
+Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptions& options,
+                                      const SearchResult& result, const std::string& progress = "off");
 
 struct RunOutput {
-  std::string progress;  // as --progress says it
-  std::string json;      // a file, "-" or nothing
+  std::string progress;  // value of --progress
+  std::string json;      // path of a file, "-", or empty for no JSON
 };
 
-// Bad input unless checkpoints can be written there.
+// Bad input if checkpoints cannot be written to this path.
 Status can_save(const std::string& path);
 
-// Bad input unless the output can be written, and without harm to what the search saves: better known before
-// the search than after it.
+// Bad input if the output cannot be written, or would overwrite the checkpoint. Called before the search.
 Status can_report(const RunOutput& output, const SearchOptions& options);
 
-// Searches, tells what was found and what was covered, and gives the exit code.
+// Searches, reports findings and coverage, and returns the exit code.
 int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output);
 
-// The same on each of DeviceModel::perspectives() in turn, and up to the first that has a finding (with
-// StopRule::kNever through all, each kind of finding in the first that has it).
+// Searches on each of DeviceModel::perspectives() in turn, up to the first one with a finding. With
+// StopRule::kNever all are searched, and each kind of finding is reported for the first device that has it.
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
                            SearchOptions options, const std::string& progress);
 

@@ -32,10 +32,10 @@ Result<int> run_self(std::vector<std::string> words, SelfOutput output) {
   if (error != 0) return system_error(fmt::format("cannot start the replay: {}", std::strerror(error)));
   int status = 0;
   pid_t ended = -1;
-  // A Ctrl-C interrupts the wait; the child heard it too, and a replay is short.
+  // Ctrl-C interrupts the wait. The child gets it too, and a replay is short.
   while ((ended = waitpid(child, &status, 0)) == -1 && errno == EINTR) {
   }
-  if (ended != child || !WIFEXITED(status)) return system_error("the replay did not end by itself");
+  if (ended != child || !WIFEXITED(status)) return system_error("the replay was killed by a signal");
   return WEXITSTATUS(status);
 }
 

@@ -1,4 +1,4 @@
-// This program again, in a fresh process: what a replay must not owe to what the search left in memory.
+// Runs this program in a fresh process, so that a replay cannot depend on memory left by the search.
 //
 //   Result<int> code = run_self({"sisyfs", "replay", "--quiet", token}, SelfOutput::kShown);
 //   if (code && *code == kFound) ...
@@ -13,8 +13,8 @@ namespace sisyfs::cli {
 
 enum class SelfOutput { kShown, kDropped };
 
-// Runs this program with these words, the first of which is its name, and waits for its end. Its exit code,
-// or a system error where it could not be started or did not end by itself.
+// Runs this program with these arguments, the first of which is its name, and waits for it. Returns its exit
+// code, or a system error if it could not be started or was killed by a signal.
 Result<int> run_self(std::vector<std::string> words, SelfOutput output);
 
 }  // namespace sisyfs::cli

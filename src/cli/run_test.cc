@@ -10,13 +10,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A check that found something, and whose second search ends as it is told.
+// A stub check with a finding, whose search for the trace ends as the test says.
 class Forgetful : public Check {
  public:
   explicit Forgetful(FoundTraces answer) : answer_(std::move(answer)) {}
   Status accepts(const SearchOptions&) const override { return {}; }
   SearchResult search(const SearchOptions&, const ProgressFn&) const override { return {}; }
-  FoundTraces explain(const SearchOptions&, uint32_t, const ProgressFn&) const override { return answer_; }
+  FoundTraces trace_findings(const SearchOptions&, uint32_t, const ProgressFn&) const override {
+    return answer_;
+  }
   Result<Story> tell(const Trace&) const override {
     Story story;
     story.findings = bit(FindingKind::kLostBlock);
@@ -28,23 +30,23 @@ class Forgetful : public Check {
   FoundTraces answer_;
 };
 
-Result<Explanation> explained(FoundTraces answer, Dedup dedup = Dedup::kExact) {
+Result<TracedFindings> traced(FoundTraces answer, Dedup dedup = Dedup::kExact) {
   SearchOptions options;
   options.dedup = dedup;
   SearchResult result;
   result.findings = bit(FindingKind::kLostBlock) | bit(FindingKind::kDoublePointer);
   const NamedCheck named{{}, std::make_unique<Forgetful>(std::move(answer))};
-  return explain(named, options, result);
+  return trace_findings(named, options, result);
 }
 
 std::vector<FoundTrace> of_the_lost_block() {
   return {{static_cast<uint32_t>(FindingKind::kLostBlock), {Choice{1}}}};
 }
 
-TEST(ExplanationTest, AFindingWithoutATraceIsNamedWithTheReason) {
+TEST(TraceFindingsTest, AFindingWithoutATraceIsNamedWithTheReason) {
   for (const auto& [stopped, reason] :
        {std::pair(Stop::kMemory, "give --memory more"), std::pair(Stop::kInterrupted, "was interrupted")}) {
-    const Result<Explanation> e = explained({of_the_lost_block(), stopped, {}});
+    const Result<TracedFindings> e = traced({of_the_lost_block(), stopped, {}});
     ASSERT_TRUE(e);
     EXPECT_EQ(e->findings.size(), 1u);
     EXPECT_THAT(e->untraced, ElementsAre("double-pointer"));
@@ -53,31 +55,31 @@ TEST(ExplanationTest, AFindingWithoutATraceIsNamedWithTheReason) {
   }
 }
 
-// It was called a lack of memory, with the advice to give more.
-TEST(ExplanationTest, WhatASecondSearchDoesNotFindIsNotDeterministic) {
-  const Result<Explanation> e = explained({of_the_lost_block(), Stop::kNo, {}});
+// Regression: this was reported as a lack of memory, with the advice to increase --memory.
+TEST(TraceFindingsTest, WhatASecondSearchDoesNotFindIsNotDeterministic) {
+  const Result<TracedFindings> e = traced({of_the_lost_block(), Stop::kNo, {}});
   ASSERT_FALSE(e);
   EXPECT_EQ(e.error().kind, ErrorKind::kSystem);
-  EXPECT_THAT(e.error().message, HasSubstr("double-pointer was found, and not again"));
+  EXPECT_THAT(e.error().message, HasSubstr("double-pointer was found, but not in a second search"));
 }
 
-TEST(ExplanationTest, BesideOneShapeThereMayBeAnother) {
-  const Result<Explanation> e = explained({of_the_lost_block(), Stop::kNo, {}}, Dedup::kShape);
+TEST(TraceFindingsTest, BesideOneShapeThereMayBeAnother) {
+  const Result<TracedFindings> e = traced({of_the_lost_block(), Stop::kNo, {}}, Dedup::kShape);
   ASSERT_TRUE(e);
   EXPECT_THAT(e->why, HasSubstr("shape"));
 }
 
-TEST(ExplanationTest, TroubleOfTheSecondSearchIsTold) {
-  const Result<Explanation> e = explained({{}, Stop::kHarness, system_error("the disk is on fire")});
+TEST(TraceFindingsTest, TroubleOfTheSecondSearchIsTold) {
+  const Result<TracedFindings> e = traced({{}, Stop::kHarness, system_error("the disk is on fire")});
   ASSERT_FALSE(e);
   EXPECT_EQ(e.error().message, "the disk is on fire");
 }
 
-TEST(ExplanationTest, WhereEachKindHasATraceNothingIsMissing) {
+TEST(TraceFindingsTest, WhereEachKindHasATraceNothingIsMissing) {
   FoundTraces both{of_the_lost_block(), Stop::kNo, {}};
   SearchResult result;
   result.findings = bit(FindingKind::kLostBlock);
-  const Result<Explanation> e = explain({{}, std::make_unique<Forgetful>(both)}, {}, result);
+  const Result<TracedFindings> e = trace_findings({{}, std::make_unique<Forgetful>(both)}, {}, result);
   ASSERT_TRUE(e);
   EXPECT_EQ(e->findings.size(), 1u);
   EXPECT_THAT(e->untraced, IsEmpty());

@@ -18,10 +18,10 @@
 namespace sisyfs::cli {
 namespace {
 
-// Set in the process that was started with the runtime; also tells the supervisor where reports are.
+// Set in the process that was restarted with the runtime. The value is the prefix of its report files.
 constexpr const char* kLog = "SISYFS_SANITIZER_LOG";
 
-// "libasan.so.8", as the library asks for it; empty if it does not.
+// The runtime that the library needs, such as "libasan.so.8"; empty if it needs none.
 std::string runtime_of(const std::string& path) {
   for (std::string& name : needed_libraries(path))
     if (name.starts_with("libasan.so")) return std::move(name);
@@ -51,7 +51,8 @@ Status start_with_sanitizer(const std::string& target) {
       fmt::format("{}/sisyfs-asan-{}", std::filesystem::temp_directory_path(ignored).string(), getpid());
   setenv(kLog, log.c_str(), 1);
   setenv("LD_PRELOAD", runtime.c_str(), 1);
-  // The process ends with the first report; leaks are looked for by ourselves; our handlers come first.
+  // The process ends with the first report. Sisyfs looks for leaks itself and installs its own signal
+  // handlers.
   const char* wanted = std::getenv("ASAN_OPTIONS");
   setenv("ASAN_OPTIONS",
          fmt::format("{}{}log_path={}:exitcode=86:detect_leaks=0:allow_user_segv_handler=1",
@@ -64,7 +65,7 @@ Status start_with_sanitizer(const std::string& target) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv("/proc/self/exe", argv.data());
-  return system_error(fmt::format("cannot start again with {}: {}", runtime, std::strerror(errno)));
+  return system_error(fmt::format("cannot restart with {}: {}", runtime, std::strerror(errno)));
 }
 
 }  // namespace sisyfs::cli

@@ -1,4 +1,4 @@
-// Plug-ins that were built with AddressSanitizer: its runtime must be in the process before everything else.
+// Plug-ins built with AddressSanitizer need its runtime to be the first library of the process.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ const char* name_of_stop(StopRule stop) {
   return "";
 }
 
-// All that decides what the search finds and counts.
+// Everything that decides the findings and counts of a search.
 Json identity_json(const Setup& setup, const SearchOptions& options) {
   const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
   return {{"version", SISYFS_VERSION},
@@ -36,7 +36,7 @@ Json identity_json(const Setup& setup, const SearchOptions& options) {
           {"watched", options.watched}};
 }
 
-// Reads fields and remembers whether all were there and of the right kind.
+// Reads fields, and remembers whether all were present and of the right type.
 class Fields {
  public:
   explicit Fields(const Json& json) : json_(json), ok_(json.is_object()) {}
@@ -89,8 +89,8 @@ Status describe_search(const Setup& setup, SearchOptions& options) {
   Json json = identity_json(setup, options);
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (Json::parse(text) != json)
-    return bad_input(fmt::format(
-        "--checkpoint: the path {} is no UTF-8 and could not be read back: rename it", setup.target));
+    return bad_input(
+        fmt::format("--checkpoint: the path {} is not UTF-8 and cannot be saved: rename it", setup.target));
   options.checkpoint->identity = digest_of(text.data(), text.size());
   json["memory_bytes"] = options.bounds.memory_bytes;
   json["interval_ms"] = options.checkpoint->interval.count();
@@ -98,18 +98,18 @@ Status describe_search(const Setup& setup, SearchOptions& options) {
   return {};
 }
 
-Result<SavedSearch> read_search(std::string_view words) {
-  const Json json = Json::parse(words, nullptr, false);
+Result<SavedSearch> read_search(std::string_view description) {
+  const Json json = Json::parse(description, nullptr, false);
   Fields fields(json);
   const std::string version = fields.text("version"), fingerprint = fields.text("fingerprint");
   if (fields.ok() && version != SISYFS_VERSION)
-    return bad_input(
-        fmt::format("is of sisyfs {} and this is sisyfs {}: start the search anew", version, SISYFS_VERSION));
+    return bad_input(fmt::format("is from sisyfs {} and this is sisyfs {}: start the search again", version,
+                                 SISYFS_VERSION));
   if (fields.ok() && fingerprint != kFingerprintKind)
-    return bad_input(
-        fmt::format("has fingerprints of kind '{}' and this machine's are '{}': resume it where it was made, "
-                    "or start the search anew",
-                    fingerprint, kFingerprintKind));
+    return bad_input(fmt::format(
+        "has fingerprints of kind '{}' and this machine uses '{}': resume it on the machine that made it, "
+        "or start the search again",
+        fingerprint, kFingerprintKind));
   SavedSearch saved;
   SearchOptions& o = saved.options;
   saved.setup.target = fields.text("target");

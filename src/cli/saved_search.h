@@ -1,12 +1,12 @@
-// What a checkpoint says of its search in words, so that `resume` can make the same check and options.
-//
-//   options.checkpoint = {.path = "run.checkpoint"};
-//   describe_search(named.setup, options);                      // the words and the identity
+// The description of a search in its checkpoint, from which `resume` makes the same check and options.
 //
 //   Result<SavedSearch> saved = read_search(loaded.setup());
 //   Result<NamedCheck> named = registry().make(saved->setup.target, saved->setup.settings);
 //
-// The words are JSON; docs/formats/checkpoint.md names the fields.
+//   options.checkpoint = {.path = "run.checkpoint"};
+//   describe_search(named->setup, options);                     // fills in description and identity
+//
+// The description is JSON; docs/formats/checkpoint.md lists its fields.
 #pragma once
 
 #include <string_view>
@@ -19,17 +19,18 @@ namespace sisyfs::cli {
 
 struct SavedSearch {
   Setup setup;
-  // Order, dedup, depth bound, stop rule, what is watched, the memory bound and the interval of saves.
-  // The bounds on states and time are those of one run and not kept.
+  // Order, dedup, depth bound, stop rule, watched findings, memory bound and interval of saves. The bounds on
+  // states and time belong to one run and are not saved.
   SearchOptions options;
 };
 
-// Fills setup and identity of options.checkpoint, which is there. The identity covers all that decides what
-// the search finds and counts, the version of the program and its kind of fingerprint included; it does not
-// cover threads, memory and other bounds of one run. Bad input for a target that JSON has no word for.
+// Fills in setup and identity of options.checkpoint, which must be set. The identity covers everything that
+// decides the findings and counts of the search, including the version of the program and its kind of
+// fingerprint. It does not cover threads, memory and other bounds of one run. Bad input if the target's path
+// is not UTF-8.
 Status describe_search(const Setup& setup, SearchOptions& options);
 
-// Bad input for words that are not ours, of another version or of another kind of fingerprint.
-Result<SavedSearch> read_search(std::string_view words);
+// Bad input if the description is malformed, from another version, or for another kind of fingerprint.
+Result<SavedSearch> read_search(std::string_view description);
 
 }  // namespace sisyfs::cli

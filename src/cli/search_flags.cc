@@ -1,4 +1,4 @@
-// How to search: from flags to options.
+// Turns the flags of a search into SearchOptions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,9 +15,9 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
   static const std::map<std::string, std::string> kSays = {
       {"bfs", "bfs (shortest findings)"},
       {"dfs", "dfs"},
-      {"recovery", "recovery (states first after which recovery had most to do)"},
-      {"rare", "rare (states first that did what was seen least often)"},
-      {"coverage", "coverage (states first that reached new edges of an instrumented plug-in's code)"}};
+      {"recovery", "recovery (first the states whose recovery did the most work)"},
+      {"rare", "rare (first the states that did the rarest things)"},
+      {"coverage", "coverage (first the states that reached new edges of an instrumented plug-in)"}};
   std::vector<std::string> says;
   says.reserve(orders.size());
   for (const std::string& name : orders) says.push_back(kSays.at(name));
@@ -28,33 +28,38 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
   if (shape) dedups.insert(dedups.begin() + 1, "shape");
   app.add_option(
          "--dedup", dedup,
-         fmt::format("how states are known again: exact, {}bitstate (by a few bits) or none; {}bitstate "
-                     "can find, but never prove: a clean run is unknown",
-                     shape ? "shape (isomorphic trees after the same last ops are one), " : "",
-                     shape ? "shape and " : ""))
+         fmt::format(
+             "how equal states are recognized: exact, {}bitstate (a few bits of a hash) or none; {}bitstate "
+             "can miss states, so a run without findings has the verdict unknown",
+             shape ? "shape (isomorphic trees after the same last ops are merged), " : "",
+             shape ? "shape and " : ""))
       ->check(CLI::IsMember(dedups))
       ->capture_default_str();
   if (shape)
     shape_ops_ =
-        app.add_option("--shape-ops", shape_ops, "how many of the last ops count for --dedup shape, 0 to 8")
+        app.add_option("--shape-ops", shape_ops, "number of last ops that --dedup shape compares, 0 to 8")
             ->capture_default_str();
-  app.add_option("--depth", depth, "steps from the start at most");
+  app.add_option("--depth", depth, "maximum number of steps from the start");
 }
 
 void SearchFlags::add_walk_to(CLI::App& app) {
-  auto* walks = app.add_option("--walk", walk,
-                               "instead of a search, this many random walks; they find, but never prove");
+  auto* walks = app.add_option(
+      "--walk", walk,
+      "number of random walks to do instead of a search; they can find bugs, but prove nothing");
   if (order_ != nullptr) walks->excludes(order_);
-  app.add_option("--walk-length", walk_length, "steps of a walk")->needs(walks)->capture_default_str();
-  app.add_option("--seed", seed, "of the walks: the same number gives the same walks")
+  app.add_option("--walk-length", walk_length, "number of steps of a walk")
+      ->needs(walks)
+      ->capture_default_str();
+  app.add_option("--seed", seed, "seed of the walks: the same seed gives the same walks")
       ->needs(walks)
       ->capture_default_str();
 }
 
 void SearchFlags::add_bounds_to(CLI::App& app) {
-  app.add_option("--states", states, "states to visit; it ends with the batch that reaches them");
-  app.add_option("--time", time, "time at most, like 90s or 30m");
-  app.add_option("--memory", memory, "memory for visited states and frontier at most, like 4GiB")
+  app.add_option("--states", states,
+                 "maximum number of states; the search stops after the batch that reaches it");
+  app.add_option("--time", time, "maximum time, such as 90s or 30m");
+  app.add_option("--memory", memory, "maximum memory for visited states and frontier, such as 4GiB")
       ->capture_default_str();
   app.add_option("--threads", threads, "worker threads (default: all cores)");
   app.add_option("--progress", progress, "auto, line, plain, json or off")
@@ -72,7 +77,7 @@ Status SearchFlags::put_walk(SearchOptions& o) const {
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), number);
   if (error != std::errc() || end != seed.data() + seed.size())
     return bad_input(fmt::format("--seed takes a whole number, not '{}'", seed));
-  if (!depth.empty()) return bad_input("--walk knows no --depth: --walk-length says how long a walk is");
+  if (!depth.empty()) return bad_input("--depth cannot be used with --walk: use --walk-length");
   o.order = SearchOrder::kWalk;
   o.walk = {.walks = *walks, .length = static_cast<uint32_t>(*length), .seed = number};
   return {};
@@ -113,22 +118,22 @@ Result<SearchOptions> SearchFlags::options() const {
   if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
   o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
   if (shape_ops_ != nullptr && shape_ops_->count() != 0 && o.dedup != Dedup::kShape)
-    return bad_input("--shape-ops counts for --dedup shape only: add that, or leave it out");
+    return bad_input("--shape-ops needs --dedup shape");
   if (!walk.empty())
     if (Status s = put_walk(o); !s) return s.error();
   if (!depth.empty()) {
     const auto n = parse_count("--depth", depth);
     if (!n) return n.error();
-    // Breadth-first the depth is that of the layer; elsewhere each state keeps its own, in two bytes.
+    // A breadth-first search knows the depth of its layer; other orders store two bytes for each state.
     const uint64_t most = o.order == SearchOrder::kBreadthFirst ? SearchBounds::kNoDepth - 1 : 65533;
     if (*n > most)
       return bad_input(
-          fmt::format("--depth {} is more than the {} that --search {} can count", *n, most, search));
+          fmt::format("--depth {} is more than {}, the maximum of --search {}", *n, most, search));
     o.bounds.depth = static_cast<uint32_t>(*n);
   }
   if (Status s = put_bounds(o); !s) return s.error();
   if (o.dedup == Dedup::kNone && depth.empty() && o.order != SearchOrder::kWalk)
-    return bad_input("--dedup none walks every path and never ends without a bound: add --depth N");
+    return bad_input("--dedup none never ends without a depth bound: add --depth N");
   return o;
 }
 

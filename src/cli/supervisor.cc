@@ -22,7 +22,8 @@
 namespace sisyfs::cli {
 namespace {
 
-// Where a sanitizer was told to write its report (cli/sanitized.h); empty if it was not.
+// Prints the report that a sanitizer wrote for a process (cli/sanitized.h) and returns its summary; empty if
+// none.
 std::string report_of(pid_t process) {
   const char* prefix = std::getenv("SISYFS_SANITIZER_LOG");
   if (prefix == nullptr) return {};
@@ -42,16 +43,16 @@ std::string text_of_death(pid_t process, int status, bool inside) {
   const std::string how = WIFSIGNALED(status)
                               ? fmt::format("it ended the process by {}", strsignal(WTERMSIG(status)))
                               : fmt::format("it ended the process with exit code {}", WEXITSTATUS(status));
-  return inside ? how : how + ", after it had returned: it must have written to memory that is not its own";
+  return inside ? how : how + " after the call had returned; it must have written to memory of the checker";
 }
 
-pid_t begin(const std::function<int()>& life, BlackBox* box) {
+pid_t begin(const std::function<int()>& search, BlackBox* box) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child != 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Fence::set_black_box(box);
-  const int code = life();
+  const int code = search();
   std::fflush(nullptr);
   box->inside = false;
   box->call = 0;
@@ -60,11 +61,11 @@ pid_t begin(const std::function<int()>& life, BlackBox* box) {
 
 }  // namespace
 
-int supervise(const std::function<int()>& life) {
+int supervise(const std::function<int()>& search) {
   void* memory = mmap(nullptr, sizeof(BlackBox), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return life();
+  if (memory == MAP_FAILED) return search();
   auto* box = new (memory) BlackBox;
-  // Ctrl-C goes to the search, which then says what it knows.
+  // Only the search handles Ctrl-C; it then reports what it knows.
   struct sigaction ignore {
   }, before{};
   ignore.sa_handler = SIG_IGN;
@@ -72,9 +73,9 @@ int supervise(const std::function<int()>& life) {
   for (;;) {
     box->call = 0;
     box->inside = false;
-    const pid_t child = begin(life, box);
+    const pid_t child = begin(search, box);
     if (child < 0) {
-      to_stderr(fmt::format("sisyfs: cannot begin a process: {}\n", std::strerror(errno)));
+      to_stderr(fmt::format("sisyfs: cannot start a process: {}\n", std::strerror(errno)));
       break;
     }
     sigaction(SIGINT, &ignore, &before);
@@ -87,15 +88,16 @@ int supervise(const std::function<int()>& life) {
       code = WEXITSTATUS(status);
       break;
     }
-    if (!inside && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) break;  // our own, and it said why
+    if (!inside && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+      break;  // an assertion of ours, which was already printed
     const std::string text = text_of_death(child, status, inside);
     const uint64_t* end = box->deadly + box->deaths;
     const bool known = std::find(static_cast<const uint64_t*>(box->deadly), end, box->call) != end;
     if (box->call == 0 || known || box->deaths == BlackBox::kMostDeaths) {
-      to_stderr(fmt::format("sisyfs: the checker died and cannot say where: {}\n", text));
+      to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", text));
       break;
     }
-    to_stderr(fmt::format("sisyfs: {}; the search begins again and looks out for that call\n", text));
+    to_stderr(fmt::format("sisyfs: {}; the search starts again and tries that call separately\n", text));
     box->deadly[box->deaths] = box->call;
     std::strncpy(box->texts[box->deaths], text.c_str(), sizeof box->texts[0] - 1);
     ++box->deaths;

@@ -1,18 +1,20 @@
-// The supervisor: runs a search of foreign code in a process of its own, and again if that dies with it.
+// The supervisor: runs the search of a plug-in in a child process, and restarts it if the process dies.
 //
-// Most of what foreign code does wrong the fence catches. What it cannot (a sanitizer that ends the process,
-// a wild write into the checker) ends the process of the search. Then the search is begun again in a new one,
-// which knows the deadly call: before it makes that call it tries it in a third process, sees it die and goes
-// on with a finding. Searches are deterministic, so that this leads to the same place.
+// The fence (adapters/plugin/fence.h) catches most faults of a plug-in. Others, such as a sanitizer that ends
+// the process or a wild write into the checker, end the process of the search. The supervisor then restarts
+// the search and tells it the deadly call. Before the new search makes that call, it tries the call in
+// another process, sees that process die, and continues with a finding. Searches are deterministic, so the
+// restarted search reaches the same call.
 //
-//   return supervise([&] { return search_and_report(...); });
+//   return supervise([&] { return search_and_report(named, options, output); });
 #pragma once
 
 #include <functional>
 
 namespace sisyfs::cli {
 
-// The exit code of the life that came to its end. Only where there is one thread yet.
-int supervise(const std::function<int()>& life);
+// Runs `search` and returns the exit code of the process that completed it. Must be called while the process
+// has only one thread.
+int supervise(const std::function<int()>& search);
 
 }  // namespace sisyfs::cli

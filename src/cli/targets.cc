@@ -1,4 +1,4 @@
-// sisyfs targets: what can be checked, with its options; and what can be found.
+// sisyfs targets: lists the targets with their options, and the catalogue of findings.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,9 +27,9 @@ void list_target(const std::string& name, const CheckEntry& entry) {
 
 void list_targets() {
   for (const auto& [name, entry] : registry().entries()) list_target(name, entry);
-  fmt::print("\nReal file systems, as plug-ins ('sisyfs targets NAME' has their options):\n");
+  fmt::print("\nReal file systems, as plug-ins ('sisyfs targets NAME' lists their options):\n");
   for (const BundledPlugin& plugin : bundled_plugins()) fmt::print("{}: {}\n", plugin.name, plugin.summary);
-  fmt::print("Your own: the path of a library ('sisyfs new-plugin' writes one to begin with).\n");
+  fmt::print("Your own file system: the path of a library ('sisyfs new-plugin' writes a skeleton).\n");
 }
 
 using Json = nlohmann::ordered_json;
@@ -75,10 +75,11 @@ void add_targets(CLI::App& app, int& exit) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("targets", "List the targets and their options");
-  auto* target = sub->add_option("target", flags->target, "only this one: a name, or the path of a plug-in");
+  auto* target =
+      sub->add_option("target", flags->target, "list only this target: a name, or the path of a plug-in");
   auto* findings = sub->add_flag("--findings", flags->findings, "list the catalogue of findings instead");
   findings->excludes(target);
-  sub->add_flag("--json", flags->json, "as JSON")->excludes(findings);
+  sub->add_flag("--json", flags->json, "print JSON")->excludes(findings);
   sub->footer("Exit codes: 0 listed, 2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] {
     exit = kClean;

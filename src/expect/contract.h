@@ -1,7 +1,7 @@
-// Contract: what a system promises to keep over a power cut, and the few things that targets differ in.
+// Contract: what a system promises to keep when the power is cut.
 //
-// docs/contracts.md explains each contract with histories and what may come back after them; that table
-// is also the test.
+// docs/contracts.md explains each contract by examples: a sequence of calls, and the trees that may come back
+// after it. A test checks every row of that table.
 //
 //   Result<Contract> contract = parse_contract("fsync");
 //   Expectation e(*contract, tree, {.data_unit = 4096, .fsync_names = true});
@@ -14,23 +14,24 @@
 
 namespace sisyfs {
 
-// All contracts also demand that the system mounts, that it can be walked, and that its own check is
-// clean, which others judge.
+// The window is the sequence of trees from the last promise that covers everything to now, followed by the
+// result of the call in flight. All contracts also demand that the system mounts, can be walked, and passes
+// its own check; that is judged elsewhere.
 enum class Contract : uint8_t {
-  kAtomic,     // the tree is one that it was in the window, or that the call in flight leads to
+  kAtomic,     // the recovered tree is one tree of the window
   kStructure,  // any tree
-  kOrdered,    // names, types, links and sizes are of one such tree; each data unit of any of them
-  kFsync,      // each object by itself, as it was in the window and not before what was promised of it
+  kOrdered,  // names, types, links and sizes are from one tree of the window, each data unit from any of them
+  kFsync,    // each object separately: a version from the window that keeps all promises about the object
 };
 
 // "atomic", "structure", "ordered", "fsync".
 const char* contract_name(Contract contract);
-// The opposite; an error lists the names.
+// The inverse of contract_name(). The error lists the names.
 Result<Contract> parse_contract(std::string_view name);
 
 struct ContractRules {
-  uint32_t data_unit = 512;  // bytes of a file that persist together; ordered and fsync look at it
-  bool fsync_names = false;  // fsync of a file or directory promises its name too, not only what it holds
+  uint32_t data_unit = 512;  // bytes of a file that persist together; used by ordered and fsync
+  bool fsync_names = false;  // fsync of a file or directory also promises its name, not only its content
   bool rename_both = false;  // a power cut may leave the old and the new name of a rename
 };
 

@@ -82,7 +82,7 @@ int apply_call(Call call, Tree& tree) {
 
 constexpr uint32_t kNobody = UINT32_MAX;
 
-// Who has the name in the root directory.
+// The object that has the name in the root directory.
 NodeId node_at(const Tree& tree, const std::string& name) {
   for (const Tree::Entry& e : tree.children(kRootNode)) {
     if (e.name() == name) return e.node;
@@ -95,7 +95,7 @@ uint32_t object_at(const Tree& tree, const std::string& name) {
 }
 const std::string kNames[] = {"a", "b"};
 
-// What a file held at one time; absent if it was not there.
+// The content of a file at one time; absent if the file did not exist.
 struct Version {
   bool there = false;
   std::string text;
@@ -224,7 +224,7 @@ class Reference {
     return size_known && bytes_known(object, text, true);
   }
 
-  // From where on the name of the object is promised.
+  // Position from which the name of the object is promised.
   size_t named_since(uint32_t object) const {
     size_t since = 0;
     for (const Given& g : given) {
@@ -237,7 +237,7 @@ class Reference {
   bool present(uint32_t x, uint32_t y) const {
     for (const uint32_t object : objects()) {
       if (object == x || object == y) continue;
-      // It was durable under a name: at first, by its own promise, or by one of the directory.
+      // It was durable under a name: from the start, by its own promise, or by a promise of the directory.
       std::vector<size_t> points = {0, named_since(object)};
       for (const Given& g : given)
         if (g.call == Call::kFsyncRoot) points.push_back(g.since);
@@ -316,7 +316,7 @@ std::vector<Tree> candidates() {
       out.push_back(tree);
     }
   }
-  // Right in all but a link count that no name accounts for.
+  // Correct except for a link count that does not match the names.
   Tree odd = start();
   EXPECT_EQ(odd.set_links("/a", 2), 0);
   out.push_back(odd);
@@ -398,7 +398,7 @@ class Walk {
                     << listing(tree) << run.e.why_not(tree);
       return;
     }
-    // Expectations that the explorer takes for one must allow the same.
+    // Expectations with equal digests must allow the same trees.
     const auto [known, fresh] = by_digest_.emplace(run.e.digest(), answers);
     EXPECT_TRUE(fresh || known->second == answers) << "equal digests: " << run.text << when;
   }
@@ -427,7 +427,8 @@ void check(Contract contract, bool fsync_names, bool rename_both, size_t depth,
   testing::Test::RecordProperty("checked", std::to_string(walk.checked));
 }
 
-// Without promises of single objects, of which only fsync takes notice, contracts are in a row.
+// Without promises about single objects, which only fsync uses, each contract allows all that a stricter one
+// does.
 void each_allows_more(const std::vector<Expectation>& stricter_first, const std::vector<Tree>& trees,
                       size_t depth) {
   for (const Tree& tree : trees) {
@@ -465,7 +466,8 @@ TEST(ContractReferenceTest, OrderedAgreesWithTheReference) { check(Contract::kOr
 TEST(ContractReferenceTest, FsyncAgreesWithTheReference) { check(Contract::kFsync, false, false, 3); }
 TEST(ContractReferenceTest, FsyncWithNamesAgrees) { check(Contract::kFsync, true, false, 3); }
 TEST(ContractReferenceTest, FsyncWithBothNamesOfARenameAgrees) { check(Contract::kFsync, false, true, 3); }
-// A file that is new, durable through its directory, and then moved about needs more calls, of fewer kinds.
+// A new file that is durable through its directory and then moved needs longer sequences of fewer kinds of
+// calls.
 TEST(ContractReferenceTest, FsyncOfTheDirectoryAgrees) {
   check(Contract::kFsync, false, false, 5,
         {Call::kCreateA, Call::kUnlinkA, Call::kUnlinkB, Call::kRenameAB, Call::kLinkAB, Call::kFsyncRoot});

@@ -10,11 +10,11 @@
 namespace sisyfs {
 namespace {
 
-// Where a name is: the directory that holds it, and the name.
-using Place = std::pair<ObjectId, std::string_view>;
+// A name, with the directory that holds it.
+using NameIn = std::pair<ObjectId, std::string_view>;
 
-std::vector<Place> places_of(const Tree& tree, NodeId object) {
-  std::vector<Place> out;
+std::vector<NameIn> names_of(const Tree& tree, NodeId object) {
+  std::vector<NameIn> out;
   for (uint32_t id = 0; id < tree.node_limit(); ++id) {
     if (!tree.has_node(NodeId{id})) continue;
     for (const Tree::Entry& e : tree.children(NodeId{id})) {
@@ -24,8 +24,8 @@ std::vector<Place> places_of(const Tree& tree, NodeId object) {
   return out;
 }
 
-bool has(const std::vector<Place>& places, const Place& place) {
-  return std::find(places.begin(), places.end(), place) != places.end();
+bool has(const std::vector<NameIn>& names, const NameIn& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ const EntryTimes::Entry* EntryTimes::settle() {
   for (bool moved = true; moved;) {
     moved = false;
     for (const Rename& r : renames_) {
-      // A new entry that is not there yet keeps the old one; and an old one that is still there keeps the
-      // new one away, unless both may stay.
+      // Before the rename, the old entry exists and the new one does not. If one entry is from before the
+      // rename, so is the other. With rename_both the old entry may stay beside the new one.
       Entry* late = nullptr;
       if (r.to->time <= r.step && r.from->time > r.step) late = r.from;
       if (r.from->time <= r.step && r.to->time > r.step && !rules_.rename_both) late = r.to;
@@ -107,16 +107,16 @@ void EntryTimes::find_renames() {
 void EntryTimes::find_renames(size_t step, ObjectId object) {
   const NodeId next = find_object(history_[step + 1], object);
   if (next == kNoNode) return;
-  const std::vector<Place> before = places_of(history_[step], find_object(history_[step], object));
-  const std::vector<Place> after = places_of(history_[step + 1], next);
-  // One call that takes a name from an object and gives it another one is a rename.
-  for (const Place& from : before) {
+  const std::vector<NameIn> before = names_of(history_[step], find_object(history_[step], object));
+  const std::vector<NameIn> after = names_of(history_[step + 1], next);
+  // A call that takes a name from an object and gives it another name is a rename.
+  for (const NameIn& from : before) {
     if (has(after, from)) continue;
-    for (const Place& to : after) {
+    for (const NameIn& to : after) {
       if (has(before, to)) continue;
       Entry* old_entry = find(from.first, from.second);
       Entry* new_entry = find(to.first, to.second);
-      // An entry of a directory that did not come back says nothing.
+      // Entries of a directory that did not come back are not constrained.
       if (old_entry && new_entry) renames_.push_back({step, old_entry, new_entry});
     }
   }

@@ -1,9 +1,9 @@
-// EntryTimes: whether the entries of the directories that came back can each be of a time of the window,
-// with every rename done in both of its entries or in none. See fsync.h for why this is exact.
+// EntryTimes: decides whether each entry of the recovered directories can be from some time of the window,
+// such that every rename happened in both of its entries or in neither. See fsync.h for why this is exact.
 //
 //   EntryTimes times(history, rules);
 //   times.add_directory(kRootObject);
-//   times.occupy(kRootObject, "a", file);    // what is not occupied came back empty
+//   times.occupy(kRootObject, "a", file);    // names that are not occupied came back free
 //   if (const auto* wrong = times.settle()) report(times.complaint(*wrong));
 #pragma once
 
@@ -22,20 +22,20 @@ class EntryTimes {
     ObjectId directory = kNoObject;
     std::string_view name;  // lives in a tree
     ObjectId occupant = kNoObject;
-    std::vector<bool> times;  // by position in the window: what is there then is what came back
-    size_t time = 0;          // the latest that is not excluded
-    bool renamed = false;     // it ran out of times by a rename
+    std::vector<bool> times;  // by position in the window: the entry then equals the recovered one
+    size_t time = 0;          // the latest position that is not excluded
+    bool renamed = false;     // a rename excluded its last possible time
   };
 
   EntryTimes(const History& history, const ContractRules& rules) : history_(history), rules_(rules) {}
 
-  // A directory that came back; all directories come before all occupants.
+  // Adds a recovered directory. All directories are added before any occupant.
   void add_directory(ObjectId directory);
-  // The name must be one that the directory had in the window.
+  // Adds a recovered entry. The directory must have had the name at some time of the window.
   void occupy(ObjectId directory, std::string_view name, ObjectId occupant);
-  // Null if there are times for all entries, otherwise the entry for which there is none.
+  // Null if every entry has a possible time, otherwise an entry that has none.
   const Entry* settle();
-  // What is wrong with an entry that settle() gave.
+  // A sentence that says what is wrong with an entry returned by settle().
   std::string complaint(const Entry& entry) const;
 
  private:
@@ -49,7 +49,7 @@ class EntryTimes {
   Entry* find(ObjectId directory, std::string_view name);
   void find_renames();
   void find_renames(size_t step, ObjectId object);
-  // Moves the entry to a time up to `limit`; false if there is none.
+  // Moves the entry to its latest possible time up to `limit`; false if there is none.
   static bool move_back(Entry& entry, size_t limit);
 
   const History& history_;

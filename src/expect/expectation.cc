@@ -13,26 +13,26 @@
 namespace sisyfs {
 namespace {
 
-// What a tree stands for in the digest of an expectation.
+// The role of a tree in the digest of an expectation.
 enum Role : uint64_t { kOlder = 1, kNow, kAfter, kOpenNow, kOpenAfter, kDescent, kPromise, kPosition = 16 };
 
 Digest term(Role role, const Tree& tree) { return digest_at(role, tree.digest()); }
 
-// What a tree and its descent stand for where the order of trees matters.
+// The term of a tree at its position, with which of its objects the next tree still has.
 Digest step_term(size_t position, const Tree& tree, const Tree& next) {
   return digest_at(kPosition + position, term(kOlder, tree) + digest_at(kDescent, descent(tree, next)));
 }
 
-// Numbers of objects differ from run to run, so an object is told by its places at the promise.
+// Object numbers differ from run to run, so the digest identifies an object by its paths at the promise.
 Digest promise_term(const Promise& promise, const Tree& then) {
-  const Digest places = object_in(then, promise.object)->places;
+  const Digest paths = object_in(then, promise.object)->path_digest;
   const uint64_t kind = static_cast<uint64_t>(promise.kind);
-  Digest what = digest_at(kind, places);
+  Digest what = digest_at(kind, paths);
   if (promise.kind == PromiseKind::kWritten) what += Digest{promise.offset, promise.end};
   return digest_at(kPromise, digest_at(promise.since, what));
 }
 
-// Whether all that the directory held then, and that is still there, is still in it.
+// Whether every object that the directory held then, and that still exists, is still in the directory.
 bool holds_all_of(const Tree& then, const Tree& now, ObjectId directory) {
   for (const Tree::Entry& e : then.children(*object_in(then, directory))) {
     const ObjectId object = then.birth(e.node);
@@ -41,8 +41,9 @@ bool holds_all_of(const Tree& then, const Tree& now, ObjectId directory) {
   return true;
 }
 
-// Whether a promise that is made at `now` says all that an earlier one did. Not so two of data: the size that
-// the first needs may be larger; and one of entries still speaks for what was moved elsewhere since.
+// Whether a promise made at `now` includes everything that an earlier one promised. A second promise of data
+// does not: the first may need a larger size. A second promise of entries does not if an entry has been moved
+// out of the directory since: the first promise still covers that entry.
 bool covers(const Promise& made, const Tree& now, const Promise& earlier, const Tree& then) {
   if (made.object != earlier.object) return false;
   if (made.same(earlier) || mutant(Mutant::kLastPromiseCounts)) return true;
@@ -81,7 +82,7 @@ void Expectation::end_op(int error) {
   in_op_ = false;
   if (error == 0) ++calls_;
   if (error == 0 && after_ == now_)
-    now_ = after_;  // what is open may differ
+    now_ = after_;  // equal trees may differ in open files
   else if (error == 0)
     advance(after_);
   after_ = now_;
@@ -97,7 +98,7 @@ void Expectation::advance(Tree next) {
     window.trees.push_back(previous);
     return;
   }
-  // The window is a set: a tree that comes again is not older any more.
+  // The window is a set: the current tree is removed from the older ones.
   if (const auto again = std::find(window.trees.begin(), window.trees.end(), now_);
       again != window.trees.end()) {
     window.sum -= term(kOlder, now_);
@@ -144,7 +145,7 @@ void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offs
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
-  // All of the window's first tree is promised anyway.
+  // The first tree of the window is completely promised already.
   if (contract_ != Contract::kFsync || !older_ || mutant(Mutant::kForgetFsync)) return;
   Window& window = older_.edit();
   const Promise made{window.trees.size(), now_.birth(stat.node), kind, offset, end, calls_};
@@ -226,7 +227,7 @@ Digest Expectation::digest() const {
   Digest sum = term(kNow, now_) + Digest{0, static_cast<uint64_t>(contract_)};
   if (older_ && !mutant(Mutant::kDigestWithoutWindow)) sum += older_->sum;
   if (in_op_) sum += term(kAfter, after_);
-  // Handles do not survive a power cut, but decide what may come next.
+  // Open files do not survive a power cut, but they decide which ops may come next.
   if (now_.open_count() != 0) sum += digest_at(kOpenNow, now_.open_digest());
   if (in_op_ && after_.open_count() != 0) sum += digest_at(kOpenAfter, after_.open_digest());
   if (!by_object()) return sum;

@@ -30,7 +30,7 @@ TEST(AtomicTest, EveryTreeOfTheWindowIsAllowedAndNoOther) {
   EXPECT_FALSE(e.crash_allowed(with("abc"))) << "from the future";
 }
 
-// Opening changes no tree that a power cut could leave, but it does change what close answers.
+// Opening a file does not change the trees that a power cut may leave, but it changes the answer of close.
 TEST(AtomicTest, OpenFilesAreKeptAndTold) {
   const Tree closed = with("a");
   Tree open = closed;
@@ -160,8 +160,8 @@ TEST(ExpectationTest, CopiesGoTheirOwnWay) {
   EXPECT_FALSE(b.crash_allowed(with("")));
 }
 
-// Memory of trees is pooled. Once the descent of a new file was looked up in a slot that the older tree had
-// never made, and found there what some other tree had left behind.
+// Regression: memory of trees is pooled. For a new file, a slot of the older tree was read that the older
+// tree had never initialized, and it still held a node of another tree.
 TEST(ExpectationTest, TheDigestDoesNotDependOnTreesThatAreGone) {
   const auto digest_of_a_new_file = [] {
     Expectation e(Contract::kFsync, Tree());

@@ -20,7 +20,7 @@ class Matcher {
 
   bool allowed() {
     collect(kRootNode, "");
-    // Directories first, each after its parent: names are told by the directories that hold them.
+    // Directories come first, each after its parent, because names are identified by their directory.
     std::stable_partition(found_.begin(), found_.end(), [this](const Found& f) { return is_directory(f); });
     object_of_.assign(recovered_.node_limit(), kNoObject);
     object_of_[0] = kRootObject;
@@ -40,7 +40,7 @@ class Matcher {
 
   bool is_directory(const Found& f) const { return recovered_.node(f.node).type == FileType::kDirectory; }
 
-  // The first reason is kept: it comes from the match that is tried first, the latest objects.
+  // Keeps the first reason: it belongs to the match that is tried first, with the latest objects.
   template <class... Args>
   bool fail(fmt::format_string<Args...> format, Args&&... args) {
     if (why_ && why_->empty()) *why_ = fmt::format(format, std::forward<Args>(args)...);
@@ -61,7 +61,7 @@ class Matcher {
     }
   }
 
-  // Nobody else would see a link count that no name accounts for.
+  // A link count must equal the number of names. No other check compares it.
   bool links_agree() {
     for (const Found& f : found_) {
       const Tree::Node& node = recovered_.node(f.node);
@@ -91,7 +91,7 @@ class Matcher {
     return false;
   }
 
-  // The objects that had all these names, not always at one time, the latest first.
+  // The objects that had all these names, not necessarily at one time, latest first.
   std::vector<ObjectId> candidates(const Found& f) const {
     std::vector<ObjectId> out;
     const ObjectId directory = object_of_[static_cast<uint32_t>(f.names[0].directory)];
@@ -130,7 +130,7 @@ class Matcher {
     SISYFS_ASSERT(false, "an object of the window is in one of its trees");
   }
 
-  // Attributes are kept together, as of some time, and are part of what fsync promises.
+  // All attributes of an object come back from one time. fsync promises them with the content.
   bool xattrs_allowed(const std::string& path, NodeId node, ObjectId object) {
     const size_t since = std::max(history_.since(PromiseKind::kContent, object),
                                   history_.since(PromiseKind::kEntries, object));
@@ -162,7 +162,7 @@ class Matcher {
     return fail("bytes {}..{} of {} were never written there", *wrong, end - 1, f.path);
   }
 
-  // The last call that promised bytes of the object; null if none did.
+  // The last promise about bytes of the object; null if there is none.
   const Promise* promiser(ObjectId object) const {
     const Promise* last = nullptr;
     for (const Promise& p : history_.promises) {
@@ -206,15 +206,15 @@ class Matcher {
     return fail("{}", times.complaint(*wrong));
   }
 
-  // From where on promises say that each object can be reached: `from` is for those that were not in the
-  // first tree. fsync of a directory speaks for what it holds once the directory itself can be reached, if it
-  // holds it until then.
+  // The position from which an object is promised to be reachable, for objects that are not in the first
+  // tree. fsync of a directory promises its entries once the directory itself is reachable, if it holds them
+  // until then.
   std::vector<std::pair<ObjectId, size_t>> reachable() const {
     std::vector<std::pair<ObjectId, size_t>> from;
     for (const Promise& p : history_.promises)
       if (p.kind == PromiseKind::kName) from.emplace_back(p.object, p.since);
     if (mutant(Mutant::kIgnoreMoved)) return from;
-    // What is found can lead to more.
+    // Repeat until nothing is added: a reachable directory makes its entries reachable.
     for (size_t known = from.size() + 1; known != from.size();) {
       known = from.size();
       for (const Promise& p : history_.promises) {
@@ -273,7 +273,7 @@ class Matcher {
   const ContractRules& rules_;
   const Tree& recovered_;
   std::string* why_;
-  std::vector<Found> found_;         // without the root
+  std::vector<Found> found_;         // all recovered nodes except the root
   std::vector<ObjectId> object_of_;  // by node of recovered_
 };
 

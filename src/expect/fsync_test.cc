@@ -115,8 +115,8 @@ TEST(FsyncDigestTest, WhichFileHasANameCounts) {
   EXPECT_EQ(renamed.digest(), unlinked.digest()) << "numbers of objects do not show";
 }
 
-// A search counted other states each time: where an object was new, its slot was looked up in the tree before
-// it, which had no such slot, and what an earlier tree had left in that memory was taken for the object.
+// Regression: a search gave a different state count each time. For a new object, its slot was read in the
+// tree before it, which had no such slot, so leftover memory of another tree was taken for the object.
 TEST(FsyncDigestTest, DoesNotDependOnWhatTheMemoryOfATreeHeldBefore) {
   const auto two_files = [] {
     Expectation e(Contract::kFsync, Tree());

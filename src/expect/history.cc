@@ -62,13 +62,13 @@ Digest descent(const Tree& previous, const Tree& next) {
   for (uint32_t id = 0; id < next.node_limit(); ++id) {
     if (!next.has_node(NodeId{id})) continue;
     const Tree::Node& node = next.node(NodeId{id});
-    // An object mostly keeps its slot; only then the search is saved, the answer is the same.
+    // Shortcut: an object usually keeps its slot. The result is the same without it.
     NodeId before = NodeId{id};
     if (!previous.has_node(before) || previous.birth(before) != next.birth(NodeId{id}))
       before = find_object(previous, next.birth(NodeId{id}));
-    const Digest places = before == kNoNode ? Digest{} : previous.node(before).places;
-    if (places == node.places) continue;
-    const Digest pair[] = {node.places, places};
+    const Digest paths = before == kNoNode ? Digest{} : previous.node(before).path_digest;
+    if (paths == node.path_digest) continue;
+    const Digest pair[] = {node.path_digest, paths};
     sum += digest_of(pair, sizeof pair);
   }
   return sum;

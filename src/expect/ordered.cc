@@ -11,7 +11,7 @@
 namespace sisyfs {
 namespace {
 
-// Compares one tree of the window with what came back, node by node in step.
+// Compares one tree of the window with the recovered tree, walking both in parallel.
 class Compare {
  public:
   Compare(const History& history, const ContractRules& rules, const Tree& tree, const Tree& recovered)
@@ -22,7 +22,7 @@ class Compare {
 
   // Names, types, links, sizes, attributes and targets of symbolic links.
   bool same_shape(NodeId mine = kRootNode, NodeId theirs = kRootNode) {
-    // With another name of a file both must have been met before, and as partners.
+    // A further name of a file: both nodes must have been met before, as partners of each other.
     NodeId& partner = partner_[static_cast<uint32_t>(theirs)];
     const size_t slot = static_cast<uint32_t>(mine);
     if (partner != kNoNode || taken_[slot]) return partner == mine;
@@ -43,7 +43,7 @@ class Compare {
     return x == ours.end() && y == came.end();
   }
 
-  // After same_shape().
+  // Called after same_shape().
   bool data_allowed(std::string* why) const {
     for (uint32_t id = 0; id < partner_.size(); ++id) {
       if (partner_[id] == kNoNode) continue;

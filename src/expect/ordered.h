@@ -1,4 +1,5 @@
-// The contract `ordered`: names, types, links and sizes of one tree of the window, data units of any.
+// The contract `ordered`: names, types, links and sizes come from one tree of the window, data units from
+// any.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace sisyfs {
 
-// Whether a power cut may leave `recovered`. If not and `why` is given, it gets the reason.
+// Whether a power cut may leave `recovered`. If not, and `why` is not null, `*why` is set to the reason.
 bool ordered_allows(const History& history, const ContractRules& rules, const Tree& recovered,
                     std::string* why);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// The bytes of a unit, with zeros beyond the end.
+// Reads a unit; bytes beyond the end of the file are zero.
 void read_unit(const FileData& data, uint64_t offset, Bytes& out) {
   const size_t count = data.read(offset, out);
   std::fill(out.begin() + static_cast<ptrdiff_t>(count), out.end(), std::byte{0});
@@ -23,7 +23,7 @@ bool same_start(const Bytes& a, const Bytes& b, uint64_t count) {
   return std::memcmp(a.data(), b.data(), std::min<uint64_t>(count, a.size())) == 0;
 }
 
-// Which bytes of the file a promise of data is about: from the first number to before the second.
+// The range [first, second) of bytes that a promise of data covers.
 std::pair<uint64_t, uint64_t> promised_range(const History& history, const Promise& p) {
   if (p.kind == PromiseKind::kWritten) return {p.offset, p.end};
   return {0, object_in(history[p.since], p.object)->data.size()};
@@ -31,9 +31,9 @@ std::pair<uint64_t, uint64_t> promised_range(const History& history, const Promi
 
 bool is_of_data(const Promise& p) { return p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten; }
 
-// Whether the promises let version i of a unit come back. fdatasync and O_SYNC bind no more than the bytes
-// that were there: an older version is as good if it has the same ones.
-bool unit_left(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
+// Whether the promises allow version i of a unit. fdatasync and O_SYNC promise only the bytes themselves, so
+// an older version with the same bytes is allowed.
+bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
   for (const Promise& p : history.promises) {
     if (p.object != object || i >= p.since) continue;
     if (p.kind == PromiseKind::kContent) return false;
@@ -53,8 +53,8 @@ bool unit_left(const History& history, ObjectId object, size_t i, uint64_t offse
 
 std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object, const FileData& data,
                                          uint32_t unit) {
-  // The newest version is good for every unit. What differs from it must be an older one; it is then
-  // copied over, so that the next difference is found without a look at what a sparse file does not have.
+  // The newest version is allowed for every unit. A unit that differs from it must be an older version; it is
+  // then copied into `newest`, so that first_difference() finds the next one without visiting holes.
   FileData newest;
   for (size_t i = history.size(); i-- > 0;) {
     if (const Tree::Node* node = object_in(history[i], object)) {
@@ -73,7 +73,7 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
       const Tree::Node* node = object_in(history[i], object);
       if (!node) continue;
       read_unit(node->data, offset, version);
-      found = same_start(got, version, length) && unit_left(history, object, i, offset, version);
+      found = same_start(got, version, length) && unit_allowed(history, object, i, offset, version);
     }
     if (!found) return offset;
     newest.write(offset, std::span(got).first(length));
@@ -85,7 +85,7 @@ bool size_allowed(const History& history, ObjectId object, uint64_t size) {
   for (size_t i = 0; i < history.size(); ++i) {
     const Tree::Node* node = object_in(history[i], object);
     if (!node || node->data.size() != size) continue;
-    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger one does as well.
+    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger size is allowed too.
     const bool left = std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
       if (p.object != object || i >= p.since) return false;
       if (p.kind == PromiseKind::kContent) return true;

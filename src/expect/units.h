@@ -1,7 +1,7 @@
-// Data units: whether each unit of a file that came back is a version that the file had there.
+// Data units: checks that each unit of a recovered file is a version that the file had at that offset.
 //
-// A unit is what persists together, data_unit bytes at a multiple of it. Units are judged one by one, so a
-// file may mix versions. A version reads as zeros beyond its end: that is what a hole or growth leaves.
+// A unit is data_unit bytes at a multiple of data_unit; its bytes persist together. Units are checked one by
+// one, so a file may mix versions. Beyond its end a version reads as zeros, like a hole.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace sisyfs {
 
-// The offset of the first unit of `data` that is no version which `object` had there in the window and
-// that its promises leave; nothing if all are. The object must be there at some point of the window.
+// The offset of the first unit of `data` that is not a version of `object` from the window, or that breaks a
+// promise; nothing if all units are allowed. The object must exist at some time of the window.
 std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object, const FileData& data,
                                          uint32_t unit);
 

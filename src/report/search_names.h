@@ -1,7 +1,7 @@
 // The names of search orders and kinds of dedup, the same in flags, reports and checkpoints.
 //
-//   name_of(SearchOrder::kRarest)   // "rare"
-//   find_order("rare")              // SearchOrder::kRarest
+//   name_of(SearchOrder::kRarest);   // "rare"
+//   find_order("rare");              // SearchOrder::kRarest
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@
 namespace sisyfs {
 namespace {
 
-// A file that grows will grow again: then there is room for it.
+// A file that grows will probably grow again, so capacity is reserved.
 size_t room_for(size_t size, size_t old_size) {
   if (old_size == 0 || size <= old_size) return size;
   return std::min<size_t>(size + size / 2, 4096);
@@ -87,7 +87,7 @@ void FileData::write_chunk(uint64_t index, size_t from, std::span<const std::byt
   const Chunk* old = at < count() && chunk(at)->index == index ? chunk(at).get() : nullptr;
   const size_t old_size = old ? old->size : 0;
   if (from + bytes.size() < old_size) return put(at, old, index, old_size, from, bytes);
-  // Where the new bytes end the chunk, zeros at its end are not kept.
+  // If the new bytes are the last of the chunk, trailing zeros are dropped.
   while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
   if (bytes.empty()) return cut_chunk(index, from);
   put(at, old, index, from + bytes.size(), from, bytes);
@@ -107,7 +107,7 @@ void FileData::put(size_t at, const Chunk* old, uint64_t index, size_t size, siz
                    std::span<const std::byte> bytes) {
   const size_t old_size = old ? old->size : 0;
   if (old) digest_ -= old->term;
-  // A list that is shared shares its chunks too.
+  // If the list is shared, so are its chunks.
   const bool own = old && old->refs.only() && (index == 0 || rest_->refs.only()) && old->capacity >= size;
   Chunk* chunk = own ? const_cast<Chunk*>(old) : Chunk::make(index, room_for(size, old_size));
   const size_t kept = std::min(size, old_size);

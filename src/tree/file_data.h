@@ -1,12 +1,11 @@
-// FileData: the bytes of one file, sparse, as a value whose copies share what they have in common.
+// FileData: the bytes of one file, sparse, as a value. Copies share chunks.
 //
-// A hole and written zeros are the same bytes, so they are the same data: what is kept is cut into
-// chunks, each without its trailing zeros, and a chunk of zeros is not kept at all. Thus the digest,
-// which is maintained with each change, depends on what read() gives and on nothing else. It does not
-// cover the size.
+// A hole and written zeros read the same, so they are the same data. The bytes are stored in chunks without
+// trailing zeros, and a chunk of zeros is not stored. So the digest, which is updated with each change,
+// depends only on the bytes that read() returns. It does not cover the size.
 //
-// Copying costs no memory. A write costs one piece of pooled memory for each chunk that it changes and
-// does not own, and one more where the file is longer than a chunk.
+// Copying allocates nothing. A write allocates one piece of pooled memory for each shared chunk that it
+// changes, and one more if the file is longer than a chunk.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ namespace sisyfs {
 class FileData {
  public:
   static constexpr uint64_t kMaxSize = INT64_MAX;
-  // Whether these bytes have places in a file. To Linux, which answers EINVAL, they are no bytes otherwise.
+  // Whether a file can have these bytes. Linux answers EINVAL if not.
   static constexpr bool can_hold(uint64_t offset, uint64_t length) {
     return offset <= kMaxSize && length <= kMaxSize - offset;
   }
@@ -33,34 +32,32 @@ class FileData {
     return a.size_ == b.size_ && a.digest_ == b.digest_;
   }
 
-  // Puts `bytes` at `offset` and grows the file where they reach beyond its end. The end of what is
-  // written may not lie beyond kMaxSize.
+  // Writes `bytes` at `offset` and grows the file if needed. can_hold() must be true.
   void write(uint64_t offset, std::span<const std::byte> bytes);
-  // Cuts the file, or grows it with zeros.
+  // Truncates the file, or extends it with zeros.
   void resize(uint64_t size);
-  // Fills `out` from `offset` on as far as the file goes; returns the number of bytes.
+  // Reads up to the end of the file into `out`; returns the number of bytes.
   size_t read(uint64_t offset, std::span<std::byte> out) const;
-  // All of it.
+  // The whole content.
   std::string text() const;
-  // The offset of the first byte that is not the same in both, or that only one of them has. Equal data
-  // gives the size.
+  // The offset of the first byte that differs, or that only one of them has. For equal data: the size.
   uint64_t first_difference(const FileData& other) const;
 
  private:
   static constexpr uint64_t kChunkSize = 4096;
-  // One chunk in pooled memory. Only its only holder may change it.
+  // One chunk in pooled memory. It may be changed only if there is no other reference to it.
   struct Chunk {
     RefCount refs;
     uint32_t capacity = 0;
-    uint32_t size = 0;  // at least one, the last byte not zero
+    uint32_t size = 0;  // at least 1; the last byte is not zero
     uint64_t index = 0;
-    Digest term;  // what it adds to the digest
+    Digest term;  // its term in the digest of the file
     std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
     static Chunk* make(uint64_t index, size_t capacity);
     static void destroy(const Chunk* chunk);
   };
-  // The chunks behind the first one, by index, in pooled memory.
+  // The chunks after the first one, sorted by index, in pooled memory.
   struct List {
     RefCount refs;
     uint32_t count = 0;
@@ -74,19 +71,19 @@ class FileData {
   size_t count() const { return (first_ ? 1 : 0) + (rest_ ? rest_->count : 0); }
   const Ref<Chunk>& chunk(size_t at) const;
   size_t position(uint64_t index) const;
-  // Puts `chunk` in the place of `gone` chunks from number `at` on; null puts nothing.
+  // Replaces `gone` chunks from number `at` on by `chunk`; null inserts nothing.
   void replace(size_t at, size_t gone, Ref<Chunk> chunk);
   void write_chunk(uint64_t index, size_t from, std::span<const std::byte> bytes);
   void cut_chunk(uint64_t index, size_t size);
-  // Gives the chunk with number `at`, which is `old` or not there yet, its new size and puts `bytes` in it
-  // at `from`. Its last byte is not zero then.
+  // Resizes the chunk with number `at` (`old`, or null if it does not exist yet) and writes `bytes` into it
+  // at `from`. The last byte must not be zero afterwards.
   void put(size_t at, const Chunk* old, uint64_t index, size_t size, size_t from,
            std::span<const std::byte> bytes);
 
   uint64_t size_ = 0;
   Digest digest_;
-  Ref<Chunk> first_;  // the chunk of index 0, if it is kept: all that a short file has
-  Ref<List> rest_;    // null if there is no other
+  Ref<Chunk> first_;  // the chunk with index 0, if it is not all zeros; a short file has no other
+  Ref<List> rest_;    // null if there are no further chunks
 };
 
 }  // namespace sisyfs

@@ -47,7 +47,7 @@ TEST(FileDataTest, FarOffsetsCostNothing) {
   EXPECT_EQ(three[0], std::byte{0});
 }
 
-// A flat string is the reference; equal strings must have equal digests, whatever led to them.
+// A flat string is the reference. Equal strings must have equal digests, whatever the history.
 TEST(FileDataTest, AgreesWithAFlatStringOverRandomChanges) {
   std::mt19937_64 random(7);
   std::vector<std::pair<std::string, Digest>> seen;

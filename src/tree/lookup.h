@@ -10,18 +10,18 @@ namespace sisyfs {
 
 class Tree::Lookup {
  public:
-  enum Last { kFollow, kKeep };  // what to do where the last component is a symbolic link
+  enum Last { kFollow, kKeep };  // whether to follow a symbolic link in the last component
 
   Lookup(const Tree& tree, std::string_view path, Last last);
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  // 0 or the errno of the walk. A last component that does not exist is no error here.
+  // 0 or the errno of the walk. A missing last component is not an error.
   int error() const { return error_; }
   bool found() const { return node_ != kNoNode; }
   NodeId node() const { return node_; }
-  // Where the last component is, or would be. Without a name (the root, or a link that ends
-  // in "..") there is no parent either.
+  // The directory and name of the last component, whether it exists or not. The root, and a link that ends in
+  // "..", have no name and no parent.
   bool named() const { return !name_.empty(); }
   NodeId parent() const { return parent_; }
   std::string_view name() const { return name_; }
@@ -33,7 +33,7 @@ class Tree::Lookup {
   NodeId node_ = kNoNode;
   NodeId parent_ = kNoNode;
   std::string_view name_;
-  std::string rest_;  // what is left of the path once a symbolic link was followed
+  std::string rest_;  // the remaining path after a symbolic link was followed
 };
 
 }  // namespace sisyfs

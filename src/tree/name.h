@@ -1,6 +1,6 @@
 // Name: one component of a path, up to 255 bytes, in 16 bytes that are cheap to copy.
 //
-// Up to 15 characters lie inside; a longer name lies in pooled memory that copies share.
+// Up to 15 characters are stored inline; a longer name is in pooled memory that copies share.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class Name {
     return out;
   }
 
-  char text_[kInside] = {};  // or the address of the memory
+  char text_[kInside] = {};  // or the address of the pooled memory
   uint8_t size_ = 0;
 };
 static_assert(sizeof(Name) == 16);

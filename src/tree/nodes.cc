@@ -1,7 +1,7 @@
-// The inside of a tree: its block of memory, its lists, its digest and its shapes.
+// Implementation of Tree: its block of memory, its lists, its digest and its shapes.
 //
-// Each change first makes the block the tree's own, then works on it in place. References into the block
-// are therefore taken after own() and never kept over it.
+// Each change first calls own(), which copies the block if it is shared, and then changes the block in place.
+// References into the block are therefore taken after own() and are invalid after the next own().
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -18,23 +18,23 @@ constexpr uint32_t kLeastCapacity = 8;
 
 uint32_t index_of(NodeId id) { return static_cast<uint32_t>(id); }
 
-// What a path contributes to the digest: a chain over its names, so that a place tells its whole path.
-Digest place_in(const Digest& directory, std::string_view name) {
+// The digest of a path: chained over its names, so it covers the whole path.
+Digest path_in(const Digest& directory, std::string_view name) {
   return digest_at(XXH3_64bits(name.data(), name.size()), directory);
 }
 
-// What a node contributes to the digest. A file with two names has one term, over the sum of both
-// places: which names are the same file is told apart from equal files.
+// The term of a node in the digest of the tree. A file with two names has one term, which covers the sum of
+// its path digests. So two names of one file differ from two equal files.
 Digest term(const Tree::Node& node) {
   struct Content {
-    Digest places;
+    Digest path_digest;
     Digest data;
     uint64_t size;
     uint32_t links;
     uint32_t type;
   };
   static_assert(std::has_unique_object_representations_v<Content>);
-  const Content content{node.places, node.data.digest(), node.data.size(), node.links,
+  const Content content{node.path_digest, node.data.digest(), node.data.size(), node.links,
                         static_cast<uint32_t>(node.type)};
   const Digest plain = digest_of(&content, sizeof content);
   if (node.xattrs.empty()) return plain;
@@ -42,16 +42,16 @@ Digest term(const Tree::Node& node) {
   return digest_of(both, sizeof both);
 }
 
-// What a child with this shape adds to the sum of its directory. Mixed, so that the sum of many is as good
-// as a sum of random numbers.
+// The term of a child with this shape in the sum of its directory. It is mixed, so that sums of many terms
+// behave like sums of random numbers.
 Digest as_child(const Digest& shape) { return digest_at(0x63, shape); }
 
 }  // namespace
 
-// Sorted strings, as in the code of Aho, Hopcroft and Ullman, are equal if and only if the multisets of the
-// children's codes are. A sum does not depend on the order either; and two different multisets have equal
-// sums only if a difference of mixed 128-bit codes happens to vanish, which is the collision that every
-// fingerprint has. Unlike a sorted string a sum can be corrected for one child.
+// The algorithm of Aho, Hopcroft and Ullman compares sorted strings, which are equal if and only if the
+// multisets of the children's codes are equal. A sum does not depend on the order either. Two different
+// multisets have equal sums only by a collision of 128-bit codes, a risk that every fingerprint has. Unlike a
+// sorted string, a sum can be updated for one child.
 Digest Tree::shape_of(const Node& node) {
   const uint64_t kind = uint64_t{node.xattrs.size()} << 40 | uint64_t{node.links} << 8 |
                         static_cast<uint64_t>(node.type) << 1 | (node.open ? 1 : 0);
@@ -61,7 +61,7 @@ Digest Tree::shape_of(const Node& node) {
     case FileType::kFile:
       return digest_at(kind, {node.data.size(), 1});
     case FileType::kSymlink:
-      break;  // its target is made of names
+      break;  // the target consists of names, which a shape ignores
   }
   return digest_at(kind, {0, 2});
 }
@@ -94,7 +94,7 @@ void Tree::Body::destroy(const Body* body) {
 }
 
 Tree::Tree() {
-  static const Digest kRootPlace = digest_of("/", 1);
+  static const Digest kRootPath = digest_of("/", 1);
   Body* body = Body::make(kLeastCapacity);
   body_ = Ref<Body>::adopt(body);
   Node* root = new (body->nodes()) Node;
@@ -103,7 +103,7 @@ Tree::Tree() {
   root->names = 1;
   root->links = 2;
   root->parent = kRootNode;
-  root->places = kRootPlace;
+  root->path_digest = kRootPath;
   body->digest = term(*root);
 }
 
@@ -112,7 +112,7 @@ Tree::Body& Tree::own(uint32_t more) {
   const uint32_t needed = std::max(body->node_count(), body->entry_count) + more;
   const bool fits = needed <= body->capacity;
   if (fits && body->refs.only()) return *body;
-  // Slots below the limits are copied where they are, so the capacity never shrinks below them.
+  // Slots keep their positions, so the capacity never shrinks below the limits.
   body = Body::copy(*body, fits ? body->capacity : std::max(needed, body->capacity + body->capacity / 2));
   body_ = Ref<Body>::adopt(body);
   return *body;
@@ -191,7 +191,7 @@ NodeId Tree::make(NodeId directory, std::string_view name, FileType type) {
   nodes[at].links = type == FileType::kDirectory ? 2 : 0;
   nodes[at].birth = body.next_birth++;
   ++body.counts[static_cast<size_t>(type)];
-  body.digest += term(nodes[at]);  // which the first name takes away again
+  body.digest += term(nodes[at]);  // add_name() subtracts this term again
   add_name(NodeId{at}, directory, name);
   return NodeId{at};
 }
@@ -211,9 +211,9 @@ void Tree::add_name(NodeId id, NodeId directory, std::string_view name) {
   ++body.entry_count;
   const bool is_dir = body.node(id).type == FileType::kDirectory;
   SISYFS_ASSERT(!is_dir || body.node(id).names == 0, "a directory has one name");
-  const Digest place = place_in(body.node(directory).places, name);
+  const Digest path = path_in(body.node(directory).path_digest, name);
   edit(body, id, [&](Node& n) {
-    n.places += place;
+    n.path_digest += path;
     ++n.names;
     if (is_dir) {
       n.parent = directory;
@@ -247,9 +247,9 @@ void Tree::drop_name(NodeId directory, std::string_view name) {
     --body.counts[static_cast<size_t>(node.type)];
     node = Node();
   } else {
-    const Digest place = place_in(body.node(directory).places, name);
+    const Digest path = path_in(body.node(directory).path_digest, name);
     edit(body, entry.node, [&](Node& n) {
-      n.places -= place;
+      n.path_digest -= path;
       --n.names;
       --n.links;
     });
@@ -258,15 +258,15 @@ void Tree::drop_name(NodeId directory, std::string_view name) {
   --body.entry_count;
 }
 
-void Tree::move_places(Body& body, NodeId id, const Digest& by) {
+void Tree::move_paths(Body& body, NodeId id, const Digest& by) {
   Node& node = body.node(id);
-  const Digest before = node.places;
+  const Digest before = node.path_digest;
   body.digest -= term(node);
-  node.places += by;
+  node.path_digest += by;
   body.digest += term(node);
   for (uint32_t e = node.first; e != kNoEntry; e = body.entries()[e].next) {
     const Entry& entry = body.entries()[e];
-    move_places(body, entry.node, place_in(node.places, entry.name()) - place_in(before, entry.name()));
+    move_paths(body, entry.node, path_in(node.path_digest, entry.name()) - path_in(before, entry.name()));
   }
 }
 
@@ -274,7 +274,8 @@ void Tree::move(uint32_t at, NodeId to, std::string_view name) {
   Body& body = own();
   Entry& entry = body.entries()[at];
   const NodeId from = entry.parent, id = entry.node;
-  const Digest by = place_in(body.node(to).places, name) - place_in(body.node(from).places, entry.name());
+  const Digest by =
+      path_in(body.node(to).path_digest, name) - path_in(body.node(from).path_digest, entry.name());
   delist(body, at);
   entry.text = Name(name);
   entry.parent = to;
@@ -289,7 +290,7 @@ void Tree::move(uint32_t at, NodeId to, std::string_view name) {
       edit(body, to, [](Node& n) { ++n.links; });
     }
   }
-  move_places(body, id, by);
+  move_paths(body, id, by);
 }
 
 void Tree::write(NodeId id, uint64_t offset, std::span<const std::byte> bytes) {
@@ -332,7 +333,7 @@ Digest Tree::open_digest() const {
   Digest sum;
   if (open_count() == 0) return sum;
   for (uint32_t i = 0; i < node_limit(); ++i) {
-    if (node(NodeId{i}).open) sum += digest_at(0x6f, node(NodeId{i}).places);
+    if (node(NodeId{i}).open) sum += digest_at(0x6f, node(NodeId{i}).path_digest);
   }
   return sum;
 }

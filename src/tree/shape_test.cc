@@ -1,4 +1,4 @@
-// Shapes against the code of the thesis: sorted strings, made from scratch.
+// Compares shapes with the algorithm of the thesis: sorted strings, computed from scratch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class RandomChanges {
  public:
   explicit RandomChanges(uint64_t seed) : random_(seed) {}
 
-  // What the change answers does not matter here.
+  // The result of the change does not matter here.
   void next(Tree& tree) {
     const std::string a = path(), b = path();
     switch (pick(12)) {
@@ -70,7 +70,7 @@ class RandomChanges {
   std::mt19937_64 random_;
 };
 
-// The same tree in a random order of creation and with other names; hard links included.
+// Makes the same tree again, in a random order and with other names, including hard links.
 void copy_renamed(const Tree& from, NodeId source, NodeId to, RandomChanges& random, Tree* out,
                   std::map<NodeId, NodeId>* known) {
   std::vector<NodeId> children;

@@ -89,7 +89,7 @@ int Tree::rename(std::string_view from, std::string_view to) {
   if (target.found()) {
     const NodeId replaced = target.node();
     if (is_directory(replaced) && lies_in(source.parent(), replaced)) return ENOTEMPTY;
-    if (moved == replaced) return 0;  // POSIX: two names of one file both stay
+    if (moved == replaced) return 0;  // POSIX: a rename between two names of one file does nothing
     if (directory && !is_directory(replaced)) return ENOTDIR;
     if (!directory && is_directory(replaced)) return EISDIR;
     if (directory && !children(replaced).empty()) return ENOTEMPTY;
@@ -141,7 +141,7 @@ int Tree::read(std::string_view path, uint64_t offset, std::span<std::byte> out,
   const Lookup at(*this, path, Lookup::kFollow);
   if (at.error()) return at.error();
   if (!at.found()) return ENOENT;
-  // Linux looks at the numbers first: a directory can be opened to be read.
+  // Linux checks the numbers first, because a directory can be opened for reading.
   if (!FileData::can_hold(offset, out.size())) return EINVAL;
   if (is_directory(at.node())) return EISDIR;
   *count = node(at.node()).data.read(offset, out);
@@ -176,7 +176,7 @@ int Tree::readdir(std::string_view path, Children* out) const {
   return 0;
 }
 
-// Linux looks at the length of the name, then for the file, and then at the rest of the name.
+// The order of checks in Linux: length of the name, existence of the file, prefix of the name.
 int Tree::find_for_xattr(std::string_view path, std::string_view name, NodeId* id) const {
   static constexpr std::string_view kSpace = "user.";
   if (name.empty() || name.size() > Name::kMaxSize) return ERANGE;

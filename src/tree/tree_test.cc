@@ -18,7 +18,7 @@ std::string content(const Tree& tree, std::string_view path) {
 class TreeTest : public ::testing::Test {
  protected:
   void ok(int error) { ASSERT_EQ(error, 0); }
-  // A call that fails must leave no trace.
+  // A call that fails must change nothing.
   void fails(int error, int expected) {
     EXPECT_EQ(error, expected);
     EXPECT_EQ(tree.digest(), before.digest());
@@ -90,7 +90,7 @@ TEST_F(TreeTest, LinkedNamesAreOneFile) {
   EXPECT_EQ(stat.links, 1u);
 }
 
-// Four names, two files of equal content: who is linked with whom is the only difference.
+// Four names, two files of equal content: the trees differ only in which names are the same file.
 TEST_F(TreeTest, DigestTellsWhichNamesAreTheSameFile) {
   auto pair_up = [&](const char* a, const char* b, const char* c, const char* d) {
     Tree t;
@@ -186,7 +186,7 @@ TEST_F(TreeTest, WritesBeyondTheLargestFileAreRefused) {
   fails(tree.truncate("/f", FileData::kMaxSize + 1), EINVAL);
 }
 
-// A system may claim a link count that is wrong; the tree read back from it must still be safe to use.
+// A system may report a wrong link count; the tree read back from it must still be safe to use.
 TEST_F(TreeTest, ClaimedLinkCountDoesNotDecideWhenAFileGoes) {
   ok(tree.link("/f", "/g"));
   ok(tree.set_links("/f", 1));

@@ -20,22 +20,22 @@ const char* word(FileType type) {
   return "?";
 }
 
-struct Place {
+struct PathNode {
   NodeId node;
   std::string first;  // the first path that leads to the same node
 };
 
 void collect(const Tree& tree, NodeId directory, const std::string& prefix,
-             std::map<NodeId, std::string>* first, std::map<std::string, Place>* out) {
+             std::map<NodeId, std::string>* first, std::map<std::string, PathNode>* out) {
   for (const Tree::Entry& e : tree.children(directory)) {
     const std::string path = prefix + "/" + std::string(e.name());
-    out->emplace(path, Place{e.node, first->emplace(e.node, path).first->second});
+    out->emplace(path, PathNode{e.node, first->emplace(e.node, path).first->second});
     if (tree.node(e.node).type == FileType::kDirectory) collect(tree, e.node, path, first, out);
   }
 }
 
-std::map<std::string, Place> places(const Tree& tree) {
-  std::map<std::string, Place> out{{"/", {kRootNode, "/"}}};
+std::map<std::string, PathNode> nodes_by_path(const Tree& tree) {
+  std::map<std::string, PathNode> out{{"/", {kRootNode, "/"}}};
   std::map<NodeId, std::string> first;
   collect(tree, kRootNode, "", &first, &out);
   return out;
@@ -52,7 +52,7 @@ std::string content_difference(const std::string& what, const FileData& got, con
                      static_cast<unsigned>(b));
 }
 
-// Of two sets of attributes that differ.
+// The difference between two sets of attributes, which must not be equal.
 std::string xattr_difference(const std::string& what, const Xattrs& got, const Xattrs& expected) {
   const auto name = [&](const Xattrs::Cell* at) {
     return fmt::format("{}: attribute {}", what, at->name.text());
@@ -66,10 +66,10 @@ std::string xattr_difference(const std::string& what, const Xattrs& got, const X
 }
 
 // The difference between two nodes that have the same path, link counts aside; empty if there is none.
-std::string node_difference(const std::string& path, const Tree& got_tree, const Place& got_place,
-                            const Tree& expected_tree, const Place& expected_place) {
-  const Tree::Node& got = got_tree.node(got_place.node);
-  const Tree::Node& expected = expected_tree.node(expected_place.node);
+std::string node_difference(const std::string& path, const Tree& got_tree, const PathNode& got_node,
+                            const Tree& expected_tree, const PathNode& expected_node) {
+  const Tree::Node& got = got_tree.node(got_node.node);
+  const Tree::Node& expected = expected_tree.node(expected_node.node);
   if (got.type != expected.type)
     return fmt::format("{}: a {}, expected a {}", path, word(got.type), word(expected.type));
   const std::string what = fmt::format("{} {}", word(got.type), path);
@@ -78,12 +78,12 @@ std::string node_difference(const std::string& path, const Tree& got_tree, const
   }
   if (!(got.data == expected.data)) return content_difference(what, got.data, expected.data);
   if (!(got.xattrs == expected.xattrs)) return xattr_difference(what, got.xattrs, expected.xattrs);
-  if (got_place.first != expected_place.first) {
-    if (got_place.first == path)
-      return fmt::format("{}: a file of its own, expected {}", what, expected_place.first);
-    if (expected_place.first == path)
-      return fmt::format("{}: is {}, expected a file of its own", what, got_place.first);
-    return fmt::format("{}: is {}, expected {}", what, got_place.first, expected_place.first);
+  if (got_node.first != expected_node.first) {
+    if (got_node.first == path)
+      return fmt::format("{}: a file of its own, expected {}", what, expected_node.first);
+    if (expected_node.first == path)
+      return fmt::format("{}: is {}, expected a file of its own", what, got_node.first);
+    return fmt::format("{}: is {}, expected {}", what, got_node.first, expected_node.first);
   }
   return {};
 }
@@ -92,10 +92,10 @@ std::string node_difference(const std::string& path, const Tree& got_tree, const
 
 std::string first_difference(const Tree& got, const Tree& expected) {
   if (got == expected) return {};
-  const std::map<std::string, Place> all_got = places(got), all_expected = places(expected);
+  const std::map<std::string, PathNode> all_got = nodes_by_path(got), all_expected = nodes_by_path(expected);
   auto g = all_got.begin();
   auto e = all_expected.begin();
-  std::string links;  // a link count is told only where nothing else explains it
+  std::string links;  // a wrong link count is reported only if nothing else differs
   while (g != all_got.end() || e != all_expected.end()) {
     if (e == all_expected.end() || (g != all_got.end() && g->first < e->first)) {
       return fmt::format("{} {}: not expected", word(got.node(g->second.node).type), g->first);
@@ -116,17 +116,17 @@ std::string first_difference(const Tree& got, const Tree& expected) {
 }
 
 std::string listing(const Tree& tree) {
-  const std::map<std::string, Place> all = places(tree);
+  const std::map<std::string, PathNode> all = nodes_by_path(tree);
   size_t width = 8;
-  for (const auto& [path, place] : all) width = std::max(width, path.size());
+  for (const auto& [path, at_path] : all) width = std::max(width, path.size());
   std::string out;
-  for (const auto& [path, place] : all) {
-    const Tree::Node& node = tree.node(place.node);
+  for (const auto& [path, at_path] : all) {
+    const Tree::Node& node = tree.node(at_path.node);
     std::string line;
     if (node.type == FileType::kDirectory) {
       line = fmt::format("dir  {}", path);
-    } else if (place.first != path) {
-      line = fmt::format("file {:{}}  is {}", path, width, place.first);
+    } else if (at_path.first != path) {
+      line = fmt::format("file {:{}}  is {}", path, width, at_path.first);
     } else if (node.type == FileType::kSymlink) {
       line = fmt::format("link {:{}}  -> {}", path, width, node.data.text());
     } else {
@@ -135,7 +135,8 @@ std::string listing(const Tree& tree) {
     }
     if (node.type != FileType::kDirectory && node.links != node.names)
       line += fmt::format(", {} links", node.links);
-    for (const Xattrs::Cell* at = node.xattrs.first(); at != nullptr && place.first == path; at = at->after())
+    for (const Xattrs::Cell* at = node.xattrs.first(); at != nullptr && at_path.first == path;
+         at = at->after())
       line +=
           fmt::format("; {} {} byte{}", at->name.text(), at->value.size(), at->value.size() == 1 ? "" : "s");
     out += line + "\n";

@@ -1,4 +1,4 @@
-// Trees as text, for reports and tests only: nothing here is fast.
+// Trees as text, for reports and tests. Not optimized.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sisyfs {
 
-// What is wrong with `got`, in the order of paths, as one line: "file /b: size 2, expected 1". Empty if
-// the trees are equal.
+// The first difference in the order of paths, as one line: "file /b: size 2, expected 1". Empty if the trees
+// are equal.
 std::string first_difference(const Tree& got, const Tree& expected);
 
 // One line for each path, in order:
@@ -19,8 +19,8 @@ std::string first_difference(const Tree& got, const Tree& expected);
 //   dir  /d
 //   link /d/l      -> ../a
 //
-// The eight digits stand for the data. A link count other than the number of names is told, and so are
-// extended attributes ("; user.a 3 bytes").
+// The eight digits are a digest of the data. A link count that differs from the number of names is listed,
+// and so are extended attributes ("; user.a 3 bytes").
 std::string listing(const Tree& tree);
 
 }  // namespace sisyfs

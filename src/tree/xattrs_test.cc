@@ -44,7 +44,7 @@ TEST(XattrsTest, NameAndValueAreToldApart) {
   EXPECT_FALSE(with("user.a", std::string(1, '\0')) == with("user.a", ""));
 }
 
-// Against a map, with copies that must stay as they were.
+// Compares with a std::map; copies must stay unchanged.
 TEST(XattrsTest, RandomChangesAgreeWithAMap) {
   std::mt19937 random(7);
   Xattrs x;

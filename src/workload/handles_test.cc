@@ -1,4 +1,4 @@
-// Workloads with handles, with one write for each file, and over a small tree whose ops are written out.
+// Workloads with handles, with one write for each file, and the complete list of ops for a small tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The ops of a workload that must fail: each kind is tried on every path of interest, and what the
-// reference model refuses is kept with the errno that it gave.
+// The ops of a workload that must fail. Each kind of op is tried on a selection of paths; the ops that the
+// reference model refuses are generated, with its errno.
 #include <algorithm>
 #include <cerrno>
 
@@ -7,15 +7,15 @@
 
 namespace sisyfs {
 
-// What is there; a name that is free, in each directory; a name below something that is not there; a
-// name below each file. A system without directories knows no root to name and no deeper paths.
+// The paths are: each existing path, a free name in each directory, a name below that free name, and a name
+// below each file. A system without directories gets neither the root nor deeper paths.
 void Workload::find_paths(const Tree& tree) {
   paths_.clear();
   const bool flat = !has(OpKind::kMkdir);
   auto add = [&](const Path& path, uint32_t depth) {
     if (depth <= bounds_.max_depth) paths_.push_back(path);
   };
-  for (const Place& p : places_) {
+  for (const PathNode& p : path_nodes_) {
     if (p.depth > 0 || !flat) add(p.path, p.depth);
     if (p.type == FileType::kFile && p.path.has_room_for(bounds_.names.front())) {
       add(p.path.child(bounds_.names.front()), p.depth + 1);
@@ -37,7 +37,7 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
       scratch = tree;
       return;
     }
-    // That a file is open is a limit of the reference model; a system may well do it.
+    // EBUSY for an open file is a limit of the reference model; a real system may allow the op.
     const bool root = op.path.text() == "/" || op.other.text() == "/";
     if (error != EBUSY || root) out->push_back({op, error});
   };

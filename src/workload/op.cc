@@ -9,7 +9,7 @@
 namespace sisyfs {
 namespace {
 
-// Most writes are small: those need no memory of their own.
+// Most writes are small and use this buffer instead of allocating.
 class Buffer {
  public:
   explicit Buffer(size_t size) : size_(size) {
@@ -90,7 +90,7 @@ void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
   const std::string_view path = op.path;
   const uint64_t file = XXH3_64bits(path.data(), path.size());
   const auto word = [&](uint64_t at) { return mul_fold(file ^ (at / 8), 0x9e3779b97f4a7c15u ^ file); };
-  // Words first, and then the bytes, in a loop that becomes a few instructions.
+  // Whole words first, then the remaining bytes, in a loop that compiles to a few instructions.
   size_t i = 0;
   for (const size_t whole = offset % 8 == 0 ? out.size() / 8 * 8 : 0; i < whole; i += 8) {
     const uint64_t bytes = word(offset + i);

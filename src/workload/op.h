@@ -1,7 +1,7 @@
 // Op: one call into a file system, as a value.
 //
-// Small, trivially copyable, and complete: an op and the tree it is applied to say all that the call does,
-// down to the bytes that it writes. Its text form is one line of a trace.
+// An op is small, trivially copyable and complete: the op and the tree that it is applied to determine the
+// whole effect of the call, including the bytes that it writes. Its text form is one line of a trace.
 //
 //   Op op = Op::write(Path("/a"), 0, 4096);
 //   OpResult expected = apply(op, tree);     // on the reference model
@@ -39,11 +39,11 @@ enum class OpKind : uint8_t {
   kFdatasync,    // PATH
   kSync,         //
   kRemount,      // unmount and mount
-  kOpen,         // PATH: a handle to read and write, which later ops on the file use
-  kClose,        // PATH: of that handle
-  kSnapshot,     // the system keeps what it holds now
-  kRestore,      // it holds what it kept last, and keeps it no longer
-  kFsck,         // of a system that is not mounted: check, repair and mount
+  kOpen,         // PATH: open a handle for reading and writing; later ops on the file use it
+  kClose,        // PATH: close that handle
+  kSnapshot,     // the system saves its state
+  kRestore,      // the system returns to the saved state and drops it
+  kFsck,         // for a system that is not mounted: check, repair and mount
   kWriteSync,    // PATH OFFSET LENGTH [vVERSION]: write to a file that was opened with O_SYNC
   kSetxattr,     // PATH NAME LENGTH [vVERSION]: an extended attribute
   kGetxattr,     // PATH NAME
@@ -80,9 +80,9 @@ class OpSet {
 
 struct Op {
   OpKind kind = OpKind::kSync;
-  uint8_t version = 0;  // of written data, below kVersions
+  uint8_t version = 0;  // selects the written bytes; below kVersions
   uint32_t length = 0;  // in bytes
-  uint64_t offset = 0;  // in bytes; of truncate: the new size
+  uint64_t offset = 0;  // in bytes; the new size for truncate
   Path path;
   Path other;  // a second path, the target of a link, or the name of an attribute
 
@@ -110,41 +110,41 @@ struct Op {
 };
 static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 
-// What a call answered.
+// The answer of a call.
 struct OpResult {
-  int error = 0;       // 0 or an errno; with an errno the rest is zero
-  uint64_t value = 0;  // write, write_sync, append, read, getxattr: bytes; stat: size;
-                       // readdir, listxattr: how many; otherwise 0
-  Digest data;         // read, getxattr: of the bytes; readdir, listxattr: of the names, in any order;
-                       // otherwise zero
+  int error = 0;       // 0 or an errno; with an errno the other fields are zero
+  uint64_t value = 0;  // write, write_sync, append, read, getxattr: number of bytes; stat: size;
+                       // readdir, listxattr: number of names; otherwise 0
+  Digest data;         // read, getxattr: digest of the bytes; readdir, listxattr: digest of the names, in any
+                       // order; otherwise zero
 
-  // No more than an errno, or success where that is 0.
+  // An errno, or success if it is 0.
   static OpResult of(int error) { return {error, 0, {}}; }
   static OpResult read(std::span<const std::byte> bytes) { return {0, bytes.size(), digest_of(bytes)}; }
-  // Adds one name of a directory, or of an attribute.
+  // Adds the name of a directory entry or attribute.
   void add_name(std::string_view name) { ++value, data += digest_of(name.data(), name.size()); }
 
   friend bool operator==(const OpResult&, const OpResult&) = default;
 };
 
 // The bytes that a write or append puts at `offset` of its file: a hash of the op's path and the offset,
-// moved on by the version. Never zero, so that written bytes are told from holes; and two versions below
+// shifted by the version. They are never zero, so written bytes differ from holes. Two versions below
 // kVersions differ in every byte.
 inline constexpr uint32_t kVersions = 255;
 void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 
-// The value that setxattr gives an attribute, which depends on its name too. The same holds for it.
+// The value that setxattr gives an attribute. It also depends on the name, and has the same properties.
 void fill_value(const Op& op, std::span<std::byte> out);
 
-// Performs the op on the reference model. One that fails changes nothing. sync always
-// succeeds, remount, fsck, snapshot and restore unless a file is open; fsync and fdatasync change nothing and
-// fail where the path cannot be opened. Nor does restore change anything: which tree comes back knows only
-// who kept it.
+// Performs the op on the reference model. An op that fails changes nothing. sync always succeeds; remount,
+// fsck, snapshot and restore succeed unless a file is open. fsync and fdatasync change nothing, and fail if
+// the path cannot be opened. restore changes nothing here: the caller of snapshot keeps the tree to return
+// to.
 OpResult apply(const Op& op, Tree& tree);
 
-// "rename /a /b", as the comments above have it.
+// The text form, such as "rename /a /b"; see OpKind.
 std::string to_text(const Op& op);
-// The opposite. An error says what is wrong and in which column: "unknown op 'renam' in column 1".
+// The inverse of to_text(). The error names the column: "unknown op 'renam' in column 1".
 Result<Op> parse_op(std::string_view line);
 
 // "ENOENT"; "0" for 0.

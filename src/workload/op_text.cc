@@ -10,7 +10,7 @@
 namespace sisyfs {
 namespace {
 
-// What follows the name of each op.
+// The arguments after the name of each op.
 enum class Part : uint8_t { kNone, kPath, kOtherPath, kTarget, kAttribute, kOffset, kLength, kVersion };
 
 struct Form {
@@ -54,7 +54,7 @@ constexpr std::array<Form, kOpKinds> kForms{{
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }
 
-// Cuts a line into words and remembers where each began.
+// Splits a line into words and remembers the column of each.
 class Words {
  public:
   explicit Words(std::string_view line) : line_(line) {}
@@ -114,7 +114,7 @@ std::string parse_path(std::string_view word, bool canonical, Path* out) {
   return {};
 }
 
-// Says what is wrong with the word, or nothing.
+// What is wrong with the word; empty if it is valid.
 std::string parse_part(Part part, std::string_view word, Op* op) {
   switch (part) {
     case kPath:

@@ -1,7 +1,7 @@
-// Path: the text of a path in 48 bytes that can be copied like a number.
+// Path: the text of a path, in 48 bytes, trivially copyable.
 //
-// Holds up to 47 characters, none of them a blank or a control character, so that paths stand in traces
-// as they are. Also holds the target of a symbolic link, which need not be absolute.
+// Holds up to 47 characters without blanks or control characters, so that a path can be a word of a trace.
+// Also used for the target of a symbolic link, which need not be absolute, and for names of attributes.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Path {
   static constexpr size_t kCapacity = 47;
 
   constexpr Path() = default;
-  // Only for text that holds() is true of.
+  // holds(text) must be true.
   explicit Path(std::string_view text) {
     SISYFS_ASSERT(holds(text), "a path is short and has no blanks");
     append(text);
@@ -29,7 +29,8 @@ class Path {
              return static_cast<unsigned char>(c) > ' ' && c != 127;
            });
   }
-  // Whether a tree accepts it as a path: "/", or names with one slash before each, none "." or "..".
+  // Whether a tree accepts the text as a path: "/", or names with a slash before each, none of them "." or
+  // "..".
   static bool is_canonical(std::string_view text) {
     if (text == "/") return true;
     if (text.empty()) return false;
@@ -47,9 +48,9 @@ class Path {
   operator std::string_view() const { return text(); }
   bool empty() const { return size_ == 0; }
 
-  // Whether `name` below this directory still is a path of ours.
+  // Whether child(name) fits into a Path.
   bool has_room_for(std::string_view name) const { return size_ + (size_ > 1) + name.size() <= kCapacity; }
-  // The path of `name` in this directory.
+  // The path of `name` in the directory with this path.
   Path child(std::string_view name) const {
     Path out = *this;
     if (size_ != 1 || text_[0] != '/') out.append("/");
@@ -67,7 +68,7 @@ class Path {
     size_ = static_cast<uint8_t>(size_ + text.size());
   }
 
-  std::array<char, kCapacity> text_{};  // zeros behind the text
+  std::array<char, kCapacity> text_{};  // padded with zeros
   uint8_t size_ = 0;
 };
 

@@ -64,7 +64,7 @@ Result<Workload> Workload::make(Bounds bounds) {
 
 void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   out->clear();
-  find_places(tree);
+  find_path_nodes(tree);
   add_new(tree, OpKind::kCreate, out);
   add_new(tree, OpKind::kMkdir, out);
   add_removals(tree, out);
@@ -73,36 +73,36 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_new(tree, OpKind::kSymlink, out);
   add_writes(tree, out);
   add_truncates(tree, out);
-  add_points(tree, out);
+  add_queries(tree, out);
   add_syncs(tree, out);
   add_handles(tree, out);
   add_xattrs(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 
-void Workload::find_places(const Tree& tree) {
+void Workload::find_path_nodes(const Tree& tree) {
   seen_.assign(tree.node_limit(), 0);
-  places_.clear();
-  places_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, 0, 0, 0});
-  find_places_in(tree, 0);
+  path_nodes_.clear();
+  path_nodes_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, 0, 0, 0});
+  find_path_nodes_in(tree, 0);
 }
 
-void Workload::find_places_in(const Tree& tree, size_t directory) {
-  const Place here = places_[directory];
+void Workload::find_path_nodes_in(const Tree& tree, size_t directory) {
+  const PathNode here = path_nodes_[directory];
   uint32_t deepest = here.depth;
   for (const Tree::Entry& e : tree.children(here.node)) {
     if (!Path::holds(e.name()) || !here.path.has_room_for(e.name())) continue;
     const FileType type = tree.node(e.node).type;
     uint8_t& seen = seen_[static_cast<uint32_t>(e.node)];
-    const size_t at = places_.size();
-    places_.push_back({here.path.child(e.name()), e.node, here.node, type, seen == 0, here.depth + 1,
-                       here.depth + 1, at + 1});
+    const size_t at = path_nodes_.size();
+    path_nodes_.push_back({here.path.child(e.name()), e.node, here.node, type, seen == 0, here.depth + 1,
+                           here.depth + 1, at + 1});
     seen = 1;
-    if (type == FileType::kDirectory) find_places_in(tree, at);
-    deepest = std::max(deepest, places_[at].deepest);
+    if (type == FileType::kDirectory) find_path_nodes_in(tree, at);
+    deepest = std::max(deepest, path_nodes_[at].deepest);
   }
-  places_[directory].deepest = deepest;
-  places_[directory].end = places_.size();
+  path_nodes_[directory].deepest = deepest;
+  path_nodes_[directory].end = path_nodes_.size();
 }
 
 void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out) {
@@ -111,7 +111,7 @@ void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* ou
   if (kind == OpKind::kMkdir && tree.count(FileType::kDirectory) - 1 >= bounds_.max_dirs) return;
   if (kind == OpKind::kSymlink && tree.count(FileType::kSymlink) >= bounds_.max_symlinks) return;
   const Path target = kind == OpKind::kSymlink ? Path(bounds_.names.front()) : Path();
-  for (const Place& directory : places_) {
+  for (const PathNode& directory : path_nodes_) {
     if (directory.type != FileType::kDirectory) continue;
     if (mutant(Mutant::kOnlyInRoot) && directory.depth != 0) continue;
     each_new_path(tree, directory, [&](const Path& path) { out->push_back({Op::of(kind, path, target)}); });
@@ -120,13 +120,13 @@ void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* ou
 
 void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
   if (has(OpKind::kUnlink)) {
-    for (const Place& p : places_) {
-      if (p.type != FileType::kDirectory && !is_held(tree, p))
+    for (const PathNode& p : path_nodes_) {
+      if (p.type != FileType::kDirectory && !is_open(tree, p))
         out->push_back({Op::of(OpKind::kUnlink, p.path)});
     }
   }
   if (has(OpKind::kRmdir)) {
-    for (const Place& p : places_) {
+    for (const PathNode& p : path_nodes_) {
       if (p.type != FileType::kDirectory || p.depth == 0 || !tree.children(p.node).empty()) continue;
       out->push_back({Op::of(OpKind::kRmdir, p.path)});
     }
@@ -135,21 +135,21 @@ void Workload::add_removals(const Tree& tree, std::vector<Candidate>* out) {
 
 void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kRename)) return;
-  for (size_t s = 1; s < places_.size(); ++s) {
-    const Place& source = places_[s];
-    if (is_held(tree, source)) continue;
+  for (size_t s = 1; s < path_nodes_.size(); ++s) {
+    const PathNode& source = path_nodes_[s];
+    if (is_open(tree, source)) continue;
     const bool directory = source.type == FileType::kDirectory;
     const uint32_t height = source.deepest - source.depth;
-    for (size_t t = 0; t < places_.size(); ++t) {
-      const Place& into = places_[t];
+    for (size_t t = 0; t < path_nodes_.size(); ++t) {
+      const PathNode& into = path_nodes_[t];
       const bool own_subtree = t >= s && t < source.end;
       if (into.type != FileType::kDirectory || own_subtree || into.depth + 1 + height > bounds_.max_depth)
         continue;
       each_new_path(tree, into,
                     [&](const Path& path) { out->push_back({Op::of(OpKind::kRename, source.path, path)}); });
-      for (size_t r = t + 1; r < into.end; r = places_[r].end) {
-        const Place& replaced = places_[r];
-        if (r == s || is_held(tree, replaced) || (replaced.type == FileType::kDirectory) != directory)
+      for (size_t r = t + 1; r < into.end; r = path_nodes_[r].end) {
+        const PathNode& replaced = path_nodes_[r];
+        if (r == s || is_open(tree, replaced) || (replaced.type == FileType::kDirectory) != directory)
           continue;
         if (directory && !tree.children(replaced.node).empty()) continue;
         if (mutant(Mutant::kNoReplacingRename)) continue;
@@ -161,11 +161,11 @@ void Workload::add_renames(const Tree& tree, std::vector<Candidate>* out) {
 
 void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kLink)) return;
-  for (const Place& file : places_) {
-    if (file.type != FileType::kFile || !file.first || is_held(tree, file) ||
+  for (const PathNode& file : path_nodes_) {
+    if (file.type != FileType::kFile || !file.first || is_open(tree, file) ||
         tree.node(file.node).names >= bounds_.max_links)
       continue;
-    for (const Place& directory : places_) {
+    for (const PathNode& directory : path_nodes_) {
       if (directory.type != FileType::kDirectory) continue;
       each_new_path(tree, directory,
                     [&](const Path& path) { out->push_back({Op::of(OpKind::kLink, file.path, path)}); });
@@ -173,7 +173,7 @@ void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
-// An overwrite takes the version behind the one that is there, so that it always changes something.
+// An overwrite uses the version after the current one, so that it always changes something.
 static Op next_version(Op op, const FileData& data, uint32_t versions) {
   std::byte now{}, then{};
   if (data.read(op.offset, {&now, 1}) == 0) return op;
@@ -211,8 +211,8 @@ void Workload::each_write(const Path& path, const FileData& data, Use use) const
 
 void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
   for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend, OpKind::kWriteSync}) {
-    for (const Place& p : places_) {
-      if (!has(kind) || p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
+    for (const PathNode& p : path_nodes_) {
+      if (!has(kind) || p.type != FileType::kFile || !p.first || needs_open(tree, p)) continue;
       const FileData& data = tree.node(p.node).data;
       uint64_t number = 0, count = 0, chosen = 0;
       if (bounds_.one_write) {
@@ -235,8 +235,8 @@ void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
 
 void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kTruncate)) return;
-  for (const Place& p : places_) {
-    if (p.type != FileType::kFile || !p.first || is_shut(tree, p)) continue;
+  for (const PathNode& p : path_nodes_) {
+    if (p.type != FileType::kFile || !p.first || needs_open(tree, p)) continue;
     for (uint64_t size : bounds_.truncate_sizes) {
       if (size != tree.node(p.node).data.size() && size <= bounds_.max_file_size)
         out->push_back({Op::truncate(p.path, size)});
@@ -244,28 +244,28 @@ void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
-void Workload::add_points(const Tree& tree, std::vector<Candidate>* out) {
-  for (const Place& p : places_) {
+void Workload::add_queries(const Tree& tree, std::vector<Candidate>* out) {
+  for (const PathNode& p : path_nodes_) {
     if (!has(OpKind::kRead) || p.type != FileType::kFile || !p.first) continue;
     const uint64_t size = std::min<uint64_t>(tree.node(p.node).data.size(), UINT32_MAX);
     out->push_back({Op::read(p.path, 0, static_cast<uint32_t>(std::max<uint64_t>(size, 1)))});
   }
-  for (const Place& p : places_) {
+  for (const PathNode& p : path_nodes_) {
     if (has(OpKind::kReaddir) && p.type == FileType::kDirectory)
       out->push_back({Op::of(OpKind::kReaddir, p.path)});
   }
-  for (const Place& p : places_) {
+  for (const PathNode& p : path_nodes_) {
     if (has(OpKind::kStat) && p.type != FileType::kSymlink) out->push_back({Op::of(OpKind::kStat, p.path)});
   }
 }
 
 void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
-  for (const Place& p : places_) {
-    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first && !is_shut(tree, p))
+  for (const PathNode& p : path_nodes_) {
+    if (has(OpKind::kFsync) && p.type != FileType::kSymlink && p.first && !needs_open(tree, p))
       out->push_back({Op::of(OpKind::kFsync, p.path)});
   }
-  for (const Place& p : places_) {
-    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && !is_shut(tree, p)) {
+  for (const PathNode& p : path_nodes_) {
+    if (has(OpKind::kFdatasync) && p.type == FileType::kFile && p.first && !needs_open(tree, p)) {
       out->push_back({Op::of(OpKind::kFdatasync, p.path)});
     }
   }
@@ -280,8 +280,8 @@ void Workload::add_handles(const Tree& tree, std::vector<Candidate>* out) {
   if (!bounds_.handles) return;
   for (const OpKind kind : {OpKind::kOpen, OpKind::kClose}) {
     if (!has(kind) || (kind == OpKind::kOpen && tree.open_count() >= bounds_.max_open)) continue;
-    for (const Place& p : places_) {
-      if (p.type == FileType::kFile && p.first && is_shut(tree, p) == (kind == OpKind::kOpen))
+    for (const PathNode& p : path_nodes_) {
+      if (p.type == FileType::kFile && p.first && needs_open(tree, p) == (kind == OpKind::kOpen))
         out->push_back({Op::of(kind, p.path)});
     }
   }

@@ -1,16 +1,16 @@
 // Workload: the ops that can be tried from a state.
 //
-// It is made from objects, not from text: from the tree at hand it gives each op that is possible there,
-// once, and no other. A new name is the first of the pool that is free in its directory, so that states
-// which differ only in naming are not made twice; a file with several names is written, read and synced by
-// the first of them. The order depends on nothing but the tree's content and the bounds.
+// Ops are generated from the objects of the current tree: each op that is possible, once, and no other. A new
+// name is the first name of the pool that is free in its directory, so states that differ only in naming are
+// not generated twice. A file with several names is written, read and synced by the first of them. The order
+// depends only on the content of the tree and on the bounds.
 //
 //   Result<Workload> workload = Workload::make(bounds);
-//   std::vector<Candidate> ops;                     // kept from state to state
+//   std::vector<Candidate> ops;                     // reused from state to state
 //   workload->from(tree, &ops);
-//   for (const Candidate& c : ops) ...              // c.error is what the system has to answer
+//   for (const Candidate& c : ops) ...              // c.error is the answer that the system must give
 //
-// A workload keeps scratch memory: each thread has its own. No memory is allocated once that and the
+// A workload has scratch memory, so each thread needs its own. Nothing is allocated once that memory and the
 // caller's vector have grown.
 #pragma once
 
@@ -25,34 +25,34 @@
 
 namespace sisyfs {
 
-// How far a workload goes. Beyond a bound nothing is generated; what is there already stays.
+// Limits of a workload. Ops that would exceed a limit are not generated.
 struct Bounds {
-  // Which kinds of op. What only looks (read, readdir, stat) and what only waits for the disk (fsync ...)
-  // are off unless asked for. kWriteSync gives each write and append once more, with O_SYNC.
+  // The kinds of op. Ops that only read (read, readdir, stat) or only wait for the disk (fsync ...) are off
+  // by default. kWriteSync adds each write and append once more, with O_SYNC.
   OpSet ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
                     OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate);
   uint32_t max_files = 3;
-  uint32_t max_dirs = 2;  // the root not counted
+  uint32_t max_dirs = 2;  // without the root
   uint32_t max_symlinks = 1;
   uint32_t max_links = 2;  // names of one file
   uint32_t max_depth = 2;  // names in a path
   std::vector<std::string> names = {"a", "b", "c", "d"};
-  // Instead of the first free name, each free name: for systems whose names are not interchangeable.
+  // Try each free name instead of the first one: for systems whose names are not interchangeable.
   bool fixed_names = false;
   std::vector<uint32_t> write_sizes = {1};                      // in bytes, of write and append
   std::vector<uint64_t> write_offsets = {0};                    // in bytes
   std::vector<uint64_t> truncate_sizes = {0};                   // in bytes
   uint64_t max_file_size = 4;                                   // in bytes
-  std::vector<std::string> xattr_names = {"user.a", "user.b"};  // of attributes; a new one is the first free
-  std::vector<uint32_t> xattr_sizes = {1};                      // in bytes, of their values
-  uint32_t versions = 2;    // how many contents an overwritten place takes in turn; 1: always the same bytes
-  bool impossible = false;  // also give ops that must fail
-  // Files have handles: one is opened first, then written, truncated, synced and closed; and only closed
-  // files are removed, renamed or linked. Otherwise nothing is opened, each op on a file does it itself.
+  std::vector<std::string> xattr_names = {"user.a", "user.b"};  // a new attribute gets the first free name
+  std::vector<uint32_t> xattr_sizes = {1};                      // in bytes, of attribute values
+  uint32_t versions = 2;    // number of contents that overwrites cycle through; 1: always the same bytes
+  bool impossible = false;  // also generate ops that must fail
+  // With handles, a file must be open to be written, truncated or synced, and closed to be removed, renamed
+  // or linked. Without, each op on a file opens and closes it.
   bool handles = false;
-  uint32_t max_open = 2;  // files that are open at the same time, with handles
-  // Of all writes and appends that a file could get only one is given. Which one follows from a hash of
-  // its path, its size and `versions`, so that it is the same in equal trees.
+  uint32_t max_open = 2;  // with handles: files that are open at the same time
+  // Generate only one of all writes and appends possible for a file. A hash of its path, its size and
+  // `versions` selects it, so that equal trees get the same one.
   bool one_write = false;
 };
 
@@ -68,27 +68,27 @@ class Workload {
 
   const Bounds& bounds() const { return bounds_; }
 
-  // Replaces `out` by all possible ops, in order of kind and then of paths, and behind them, if the
-  // bounds ask for them, the impossible ones. Names that a Path cannot hold are passed over.
+  // Sets `out` to all possible ops, ordered by kind and then by paths, followed by the impossible ones if the
+  // bounds ask for them. Names that a Path cannot hold are skipped.
   void from(const Tree& tree, std::vector<Candidate>* out);
 
  private:
-  // One name in the tree. Places are in the order of paths, each directory before what it holds.
-  struct Place {
+  // A path of the tree and its node. They are in the order of paths, each directory before its entries.
+  struct PathNode {
     Path path;
     NodeId node;
     NodeId parent;
     FileType type;
-    bool first;        // no earlier place leads to the same node
+    bool first;        // the first path of the node
     uint32_t depth;    // names in the path
-    uint32_t deepest;  // the same for the deepest place below it
-    size_t end;        // the first place that is not below it
+    uint32_t deepest;  // names in the longest path below it
+    size_t end;        // index of the next path that is not below it
   };
 
   explicit Workload(Bounds bounds) : bounds_(std::move(bounds)) {}
 
-  void find_places(const Tree& tree);
-  void find_places_in(const Tree& tree, size_t directory);
+  void find_path_nodes(const Tree& tree);
+  void find_path_nodes_in(const Tree& tree, size_t directory);
   bool has(OpKind kind) const { return bounds_.ops.has(kind); }
 
   void add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out);
@@ -96,7 +96,7 @@ class Workload {
   void add_renames(const Tree& tree, std::vector<Candidate>* out);
   void add_links(const Tree& tree, std::vector<Candidate>* out);
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
-  void add_points(const Tree& tree, std::vector<Candidate>* out);
+  void add_queries(const Tree& tree, std::vector<Candidate>* out);
   void add_truncates(const Tree& tree, std::vector<Candidate>* out);
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
   void add_xattrs(const Tree& tree, std::vector<Candidate>* out);
@@ -106,24 +106,27 @@ class Workload {
   // Calls use(op) for each write and append that the file could get.
   template <class Use>
   void each_write(const Path& path, const FileData& data, Use use) const;
-  // With handles: whether ops on the file itself, or on its names, must wait.
-  bool is_shut(const Tree& tree, const Place& p) const {
+  // With handles: whether the file must be opened before ops on its content, or is open and must be closed
+  // before ops on its names.
+  bool needs_open(const Tree& tree, const PathNode& p) const {
     return bounds_.handles && p.type == FileType::kFile && !tree.node(p.node).open;
   }
-  bool is_held(const Tree& tree, const Place& p) const { return bounds_.handles && tree.node(p.node).open; }
+  bool is_open(const Tree& tree, const PathNode& p) const {
+    return bounds_.handles && tree.node(p.node).open;
+  }
 
-  // Calls use(path) for each new name that may be given in the directory.
+  // Calls use(path) for each new path that may be made in the directory.
   template <class Use>
-  void each_new_path(const Tree& tree, const Place& directory, Use use) const;
+  void each_new_path(const Tree& tree, const PathNode& directory, Use use) const;
 
   Bounds bounds_;
-  std::vector<Place> places_;  // scratch
-  std::vector<uint8_t> seen_;  // scratch: nodes that a place has led to
-  std::vector<Path> paths_;    // scratch: paths to try the impossible on
+  std::vector<PathNode> path_nodes_;  // scratch
+  std::vector<uint8_t> seen_;         // scratch: nodes that were already visited
+  std::vector<Path> paths_;           // scratch: paths for impossible ops
 };
 
 template <class Use>
-void Workload::each_new_path(const Tree& tree, const Place& directory, Use use) const {
+void Workload::each_new_path(const Tree& tree, const PathNode& directory, Use use) const {
   if (directory.depth >= bounds_.max_depth) return;
   for (const std::string& name : bounds_.names) {
     if (tree.child(directory.node, name) != kNoNode || !directory.path.has_room_for(name)) continue;

@@ -13,7 +13,7 @@ namespace {
 
 Bounds small() {
   Bounds b;
-  b.ops = OpSet::all() - OpSet(OpKind::kFsck);  // which no workload gives
+  b.ops = OpSet::all() - OpSet(OpKind::kFsck);  // which no workload generates
   b.names = {"a", "b"};
   b.max_files = 2;
   b.max_dirs = 1;
@@ -25,7 +25,7 @@ Bounds small() {
   return b;
 }
 
-// Trees that the workload reaches, the nearest first.
+// Trees that the workload reaches, in breadth-first order.
 std::vector<Tree> reachable(Workload& workload, size_t limit) {
   std::vector<Tree> out{Tree()};
   auto key = [](const Tree& tree) { return digest_at(1, tree.digest()) + digest_at(2, tree.open_digest()); };
@@ -41,7 +41,7 @@ std::vector<Tree> reachable(Workload& workload, size_t limit) {
   return out;
 }
 
-// The same set, found in another way: every op over every path and every number, kept if it succeeds,
+// Computes the same set of ops by brute force: every op with every path and number, kept if it succeeds,
 // stays within the bounds, and is the canonical one of those with the same effect.
 class BruteForce {
  public:
@@ -169,7 +169,7 @@ class BruteForce {
     return true;
   }
 
-  // The table of the thesis: what is done to closed files, and what to open ones.
+  // The table of the thesis: which ops apply to closed files, and which to open files.
   bool fits_handles(const Op& op) const {
     static constexpr OpSet kOpened(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kTruncate,
                                    OpKind::kFsync, OpKind::kFdatasync, OpKind::kClose);

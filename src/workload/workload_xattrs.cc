@@ -26,7 +26,7 @@ Op next_value(Op op, const FileData& value, uint32_t versions) {
 void Workload::add_xattrs(const Tree& tree, std::vector<Candidate>* out) {
   for (const OpKind kind : {OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr}) {
     if (!has(kind)) continue;
-    for (const Place& p : places_) {
+    for (const PathNode& p : path_nodes_) {
       if (p.type == FileType::kSymlink || !p.first) continue;
       if (kind == OpKind::kListxattr) {
         out->push_back({Op::of(kind, p.path)});

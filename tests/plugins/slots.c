@@ -1,8 +1,8 @@
-/* slots: the smallest file system that is right, for tests of the plug-in interface.
+/* slots: the smallest correct file system, for tests of the plug-in interface.
  *
- * A disk of a few blocks, each a slot for one file: used, name, length, data. Every call writes one block and
- * flushes, so that it is durable and atomic when it returns. SLOTS_FAULT, a number set when it is built, plants
- * one fault; each is what the name says.
+ * A disk of a few blocks. Each block is a slot for one file: used, name, length, data. Every call writes one
+ * block and flushes, so it is durable and atomic when it returns. SLOTS_FAULT, a number set at build time,
+ * plants the fault of that name.
  */
 #include <assert.h>
 #include <errno.h>
@@ -206,7 +206,8 @@ static void go_wrong(struct fs *fs) {
   if (SLOTS_FAULT == SMASH) memset((void *)(uintptr_t)fs->disk, 0x55, 4096);
 }
 
-static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes, uint32_t length) {
+static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes,
+                           uint32_t length) {
   struct fs *fs = self;
   struct slot slot;
   const int number = find(fs->disk, path, &slot);
@@ -259,29 +260,30 @@ static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
 }
 
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
-  static const sisyfs_plugin plugin = {.size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
-                                               : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
-                                                                          : sizeof(sisyfs_plugin),
-                                       .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
-                                       .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
-                                       .name = "slots",
-                                       .summary = "one file in each block",
-                                       .contract = SISYFS_ATOMIC,
-                                       .promises = SISYFS_DURABLE_OPS | SISYFS_LIMITED_SPACE,
-                                       .block_size = BLOCK,
-                                       .block_count = SLOTS,
-                                       .write_unit = 64,
-                                       .max_file_size = MOST,
-                                       .format = slots_format,
-                                       .mount = slots_mount,
-                                       .unmount = slots_unmount,
-                                       .create = slots_create,
-                                       /* Not in the table of an older one, though it lies behind it. */
-                                       .write_sync = SLOTS_FAULT == OLD_MINOR ? slots_write : NULL,
-                                       .unlink = slots_unlink,
-                                       .write = slots_write,
-                                       .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
-                                       .readdir = slots_readdir,
-                                       .stat = slots_stat};
+  static const sisyfs_plugin plugin = {
+      .size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
+              : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
+                                         : sizeof(sisyfs_plugin),
+      .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
+      .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
+      .name = "slots",
+      .summary = "one file in each block",
+      .contract = SISYFS_ATOMIC,
+      .promises = SISYFS_DURABLE_OPS | SISYFS_LIMITED_SPACE,
+      .block_size = BLOCK,
+      .block_count = SLOTS,
+      .write_unit = 64,
+      .max_file_size = MOST,
+      .format = slots_format,
+      .mount = slots_mount,
+      .unmount = slots_unmount,
+      .create = slots_create,
+      /* An older minor version ends before this field. */
+      .write_sync = SLOTS_FAULT == OLD_MINOR ? slots_write : NULL,
+      .unlink = slots_unlink,
+      .write = slots_write,
+      .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
+      .readdir = slots_readdir,
+      .stat = slots_stat};
   return &plugin;
 }

@@ -1,4 +1,4 @@
-// From TOML to exhibits. The only file that knows the TOML library.
+// Reads exhibits from TOML. The only file that uses the TOML library.
 #include "cli/museum/exhibits.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@
 namespace sisyfs::cli {
 namespace {
 
-// One entry of the data file while it is read. The first thing that is wrong is kept; what is asked after
-// that gives empty values, so that the readers below need not look after each key.
+// One entry of the data file while it is read. Keeps the first error. Later reads still return values, so
+// that the functions below need not check each key.
 class Entry {
  public:
   Entry(const toml::table& table, std::string kind, std::string file)
@@ -79,7 +79,7 @@ class Entry {
     }
     return {kinds.begin(), kinds.end()};
   }
-  // One of some words; its place in the list.
+  // The value of one of these words; the first is the default.
   template <class Value>
   Value one_of(const char* key, std::initializer_list<std::pair<const char*, Value>> words) {
     const std::string said = text_or(key, words.begin()->first);
@@ -100,7 +100,7 @@ class Entry {
   }
   void complain(const std::string& what) { complain(table_, what); }
 
-  // What was wrong, also a key that nobody asked for.
+  // The first error, if any. A key that was never read is an error, too.
   std::optional<Error> problem() {
     for (const auto& [key, value] : table_)
       if (!asked_.contains(std::string(key.str())))
@@ -121,7 +121,7 @@ class Entry {
   std::optional<Error> problem_;
 };
 
-// The name of an entry: used in commands and as a heading, so a plain word.
+// The name of an entry. It is used in commands and as a heading, so it must be a plain word.
 std::string read_name(Entry& entry, std::set<std::string>& names) {
   std::string name = entry.text("name");
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
@@ -131,7 +131,7 @@ std::string read_name(Entry& entry, std::set<std::string>& names) {
   return name;
 }
 
-// Whether the registry takes the settings, and the target can have these findings.
+// Checks that the registry accepts the settings, and that the target can have these findings.
 void try_settings(Entry& entry, const std::string& target, const std::vector<std::string>& settings,
                   std::vector<FindingKind> findings) {
   if (!entry.well_so_far()) return;
@@ -139,7 +139,7 @@ void try_settings(Entry& entry, const std::string& target, const std::vector<std
   if (!named) return entry.complain(named.error().message);
   std::erase_if(findings, [&](FindingKind kind) { return named->check->kinds().bit_or_none(kind) != 0; });
   if (!findings.empty())
-    entry.complain(fmt::format("{} never has the finding {} with these settings", target, codes_of(findings)));
+    entry.complain(fmt::format("{} cannot have the finding {} with these settings", target, codes_of(findings)));
 }
 
 Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
@@ -151,7 +151,8 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   e.target = entry.text("target");
   e.wrong = entry.list("wrong");
   e.set = entry.list("set");
-  if (e.wrong.empty()) entry.complain("'wrong' is missing or empty: which settings are the mistake?");
+  if (e.wrong.empty())
+    entry.complain("'wrong' is missing or empty: it lists the settings that plant the bug");
   if (entry.has("waits")) {
     e.waits = entry.text("waits");
     try_settings(entry, e.target, wrong_settings(e), {});
@@ -159,9 +160,9 @@ Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {
   }
   e.only = entry.findings("only");
   e.finds = entry.findings("finds");
-  e.at = entry.count_or("at", {});
-  if (e.finds.empty()) entry.complain("'finds' is missing or empty: which findings must there be?");
-  if (e.at == 0) entry.complain("'at' is missing: at which depth is it found?");
+  e.at = entry.count_or("at", 0);
+  if (e.finds.empty()) entry.complain("'finds' is missing or empty: it lists the expected findings");
+  if (e.at == 0) entry.complain("'at' is missing: it is the depth of the finding");
   e.depth = entry.count_or("depth", e.at);
   const std::string search = entry.text_or("search", "bfs"), dedup = entry.text_or("dedup", "exact");
   const auto order = find_order(search);
@@ -193,7 +194,7 @@ RightModel read_model(Entry& entry, std::set<std::string>& names) {
   return m;
 }
 
-// All entries of one kind, each given to `read`.
+// Calls `read` for each entry of one kind.
 template <class Read>
 std::optional<Error> each_entry(const toml::table& all, const char* kind, const std::string& file,
                                 Read read) {
@@ -222,7 +223,7 @@ std::vector<std::string> wrong_settings(const Exhibit& exhibit) {
 Result<Museum> parse_museum(std::string_view text, const std::string& file) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed)
-    return bad_input(fmt::format("{}:{}: this is no TOML: {}", file, parsed.error().source().begin.line,
+    return bad_input(fmt::format("{}:{}: this is not TOML: {}", file, parsed.error().source().begin.line,
                                  parsed.error().description()));
   const toml::table& all = parsed.table();
   for (const auto& [key, value] : all)

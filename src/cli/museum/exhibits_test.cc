@@ -1,4 +1,4 @@
-// The museum's data file: what is refused, and that the shipped one is whole.
+// The museum's data file: errors, and that the built-in file is complete.
 #include "cli/museum/exhibits.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST(ExhibitsTest, WaitingEntryExpectsNothing) {
 }
 
 TEST(ExhibitsTest, WhatIsNoTomlIsRefusedWithItsLine) {
-  EXPECT_THAT(refusal("[[exhibit]]\nname = \n"), StartsWith("f.toml:2: this is no TOML: "));
+  EXPECT_THAT(refusal("[[exhibit]]\nname = \n"), StartsWith("f.toml:2: this is not TOML: "));
 }
 
 TEST(ExhibitsTest, RefusalNamesFileLineAndEntry) {
@@ -103,7 +103,7 @@ TEST(ExhibitsTest, TargetSettingsAndFindingsAreTriedBeforeTheRound) {
   EXPECT_THAT(refusal(head + "target = \"nofs\"\nwrong = [\"x=1\"]\n" + kExpects), HasSubstr("nofs"));
   EXPECT_THAT(refusal(head + "target = \"link\"\nwrong = [\"order=x\"]\n" + kExpects), HasSubstr("order"));
   EXPECT_THAT(refusal(head + "target = \"journal\"\nwrong = [\"revoke=off\"]\nfinds = [\"M1\"]\nat = 1\n"),
-              HasSubstr("never has the finding M1"));
+              HasSubstr("cannot have the finding M1"));
 }
 
 Museum shipped() {
@@ -122,7 +122,7 @@ TEST(ShippedExhibitsTest, EachModelOfTheProgramHasExhibitsAndIsShownRight) {
   }
 }
 
-// A switch says of its wrong position that it is wrong; each such switch is an exhibit.
+// Each switch whose help names a wrong position is the bug of an exhibit.
 TEST(ShippedExhibitsTest, EachWrongSwitchIsAnExhibit) {
   std::set<std::string> shown;
   for (const Exhibit& e : shipped().exhibits)

@@ -1,4 +1,4 @@
-// sisyfs museum: every planted mistake found again, and every right model clean, as a table.
+// sisyfs museum: finds every planted bug again and checks every correct model; prints a table.
 #include "cli/museum/museum.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Result<Museum> load_museum(const std::string& path) {
   return parse_museum(*text, path);
 }
 
-// Keeps the entries that are asked for: those of --only, else those of the everyday or of the long round.
+// Keeps the selected entries: those of --only, otherwise those of the normal or of the long run.
 Status choose(Museum& museum, const MuseumFlags& flags) {
   std::vector<std::string> unknown = flags.only;
   const auto unwanted = [&](const auto& entry) {
@@ -78,13 +78,13 @@ Json search_json(const ShownSearch& shown) {
           {"left_out", r.left_out}, {"seconds", r.seconds}};
 }
 
-// The whole round: prints as it goes, and keeps what JSON and the summary say.
+// One run through the museum: prints each line at once, and collects the JSON and the summary.
 class Round {
  public:
   Round(const MuseumFlags& flags, const SearchOptions& options, Replayer replay)
       : flags_(flags), table_(flags.json != "-"), guide_(options, flags.progress, std::move(replay)) {}
 
-  // False after a problem of the harness, which then is in `trouble`.
+  // False after a problem of the checker, which trouble() then returns.
   bool go(const Museum& museum);
   int finish();
   const Error& trouble() const { return trouble_; }
@@ -196,8 +196,8 @@ int Round::exit() const {
 
 int Round::finish() {
   if (table_ && !tokens_.empty()) {
-    fmt::print("\n{} replayed in a fresh process. To see its story:\n",
-               all_replayed_ ? "Each finding was" : "Not each finding was confirmed when it was");
+    fmt::print("\n{} replayed in a fresh process. To see its steps:\n",
+               all_replayed_ ? "Each finding was" : "Not every finding was confirmed when it was");
     for (const std::string& token : tokens_) fmt::print("  {}\n", token);
   }
   if (table_)
@@ -240,24 +240,25 @@ void add_museum(CLI::App& app, int& exit) {
   auto flags = std::make_shared<MuseumFlags>();
   CLI::App* sub = app.add_subcommand(
       "museum",
-      "Find every planted mistake again, replay it, and show that the right models are clean; the exit code "
-      "is 0 when all is as expected, 1 when something differs");
+      "Find every planted bug again, replay it, and check that the correct models have none; the exit code "
+      "is 0 if all is as expected, 1 if something differs");
   sub->add_option("--only", flags->only, "show only this exhibit or model; may be repeated")
       ->allow_extra_args(false);
   sub->add_flag("--list", flags->list, "list the exhibits and models, and search nothing");
-  sub->add_flag("--long", flags->long_run, "greater depths for the right models, and the longest exhibits");
+  sub->add_flag("--long", flags->long_run,
+                "search the correct models deeper, and include the longest exhibits");
   sub->add_option("--json", flags->json,
-                  "write the round as JSON to this file; - or nothing: standard output")
+                  "write the results as JSON to this file; - or no value: standard output")
       ->expected(0, 1);
-  sub->add_option("--exhibits", flags->exhibits, "another data file than the one that is built in (TOML)");
+  sub->add_option("--exhibits", flags->exhibits, "use this data file (TOML) instead of the built-in one");
   sub->add_option("--threads", flags->threads, "worker threads (default: all cores)");
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
       ->capture_default_str();
   sub->footer(
-      "Exit codes: 0 all is as expected (what waits does not count), 1 something differs, 2 usage or bad "
-      "input,\n"
-      "3 stopped before its end, 4 harness error.");
+      "Exit codes: 0 all is as expected (waiting exhibits do not count), 1 something differs, 2 usage or "
+      "bad\n"
+      "input, 3 stopped before the end, 4 harness error.");
   sub->callback([flags, sub, &exit] {
     if (sub->count("--json") != 0 && (flags->json.empty() || flags->json == "true")) flags->json = "-";
     exit = run_museum(*flags);

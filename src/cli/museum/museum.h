@@ -1,10 +1,10 @@
-// One round through the museum: each exhibit is searched, replayed in a fresh process, and compared with what
-// the catalogue says; then the same target without the mistake must be clean to the same depth. A guide keeps
-// what it has already seen, so that exhibits which share a twin search it once.
+// MuseumGuide: searches each exhibit, replays its finding in a fresh process, and compares both with the
+// catalogue. Then the same target without the bug (the twin) must have no finding to the same depth. Results
+// of twins are cached, so exhibits that share a twin search it once.
 //
-//   MuseumGuide guide({.threads = 2, .progress = "auto"});
+//   MuseumGuide guide(options, "auto");
 //   Result<Shown> shown = guide.show(exhibit);
-//   if (shown && shown->fit == Fit::kDiffers) fmt::print("{}\n", shown->why);
+//   if (shown && shown->fit == Fit::kDiffers) tell(shown->why);
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@
 
 namespace sisyfs::cli {
 
-// How what happened compares with what the catalogue says.
+// How the result compares with the catalogue.
 enum class Fit : uint8_t {
   kAsExpected,
-  kWaits,    // not tried: it needs what the checker cannot do yet
-  kStopped,  // Ctrl-C or a bound on memory came first
+  kWaits,    // not tried: the checker lacks a feature that it needs
+  kStopped,  // ended by Ctrl-C or by the memory bound
   kDiffers,
 };
 
@@ -44,17 +44,17 @@ struct Shown {
   bool twin_ran = false;
 };
 
-// Replays a token and gives the exit code of that: kFound if it confirms the finding. An error if it could
-// not be started, or did not end by itself.
+// Replays a token and returns the exit code: kFound if it confirms the finding. An error if it could not be
+// started or was killed by a signal.
 using Replayer = std::function<Result<int>(const std::string& token)>;
 Result<int> replay_in_fresh_process(const std::string& token);
 
 class MuseumGuide {
  public:
-  // `options` has threads, bounds on memory and the interrupt; `progress` is what --progress says.
+  // `options` has threads, memory bound and interrupt; `progress` is the value of --progress.
   MuseumGuide(SearchOptions options, std::string progress, Replayer replay = replay_in_fresh_process);
 
-  // An error is a problem of the harness; all else is told by what is shown.
+  // An error is a problem of the checker itself; every other result is a Shown.
   Result<Shown> show(const Exhibit& exhibit);
   Result<Shown> show(const RightModel& model, bool long_run);
 
@@ -70,15 +70,15 @@ class MuseumGuide {
   std::map<std::string, ShownSearch> twins_;
 };
 
-// What the user says.
+// The flags of the subcommand.
 struct MuseumFlags {
   std::string exhibits, json, threads, progress = "auto";
   std::vector<std::string> only;
   bool list = false, long_run = false;
 };
 
-// The whole round: prints the table as it goes, writes JSON where the flags ask for it, and gives the exit
-// code.
+// Shows all exhibits and models: prints the table line by line, writes JSON if the flags ask for it, and
+// returns the exit code.
 int show_round(const Museum& museum, const MuseumFlags& flags, const SearchOptions& options,
                Replayer replay = replay_in_fresh_process);
 

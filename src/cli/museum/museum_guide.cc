@@ -1,4 +1,4 @@
-// What is done with each exhibit.
+// Shows one exhibit or model.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace sisyfs::cli {
 namespace {
 
-// Ended by somebody or something from outside, so that nothing can be said about what was not reached.
+// Whether a bound or Ctrl-C ended the search.
 bool cut_off(const SearchResult& result) {
   return result.stopped != Stop::kNo && result.stopped != Stop::kFinding;
 }
@@ -21,7 +21,7 @@ bool cut_off(const SearchResult& result) {
 void stop(Shown& shown, const SearchResult& result, const char* what) {
   shown.fit = Fit::kStopped;
   shown.why = fmt::format("{} was stopped at depth {}{}", what, result.depth,
-                          result.stopped == Stop::kMemory ? " by the bound on memory" : "");
+                          result.stopped == Stop::kMemory ? " by the memory bound" : "");
 }
 
 void differ(Shown& shown, std::string why) {
@@ -70,7 +70,7 @@ Result<ShownSearch> MuseumGuide::search(const NamedCheck& named, const SearchOpt
   SearchResult result = named.check->search(options, progress_printer(progress_));
   clear_progress();
   if (result.stopped == Stop::kHarness)
-    return result.trouble.value_or(system_error("the search failed and does not say why"));
+    return result.trouble.value_or(system_error("the search failed for an unknown reason"));
   ShownSearch shown{std::move(result), {}, 0};
   shown.found = named.check->kinds().in(shown.result.findings);
   shown.found_at = shallowest(shown.result);
@@ -97,14 +97,14 @@ Status MuseumGuide::find(const Exhibit& exhibit, Shown& shown) const {
                                 codes_of(exhibit.finds), exhibit.at));
     return {};
   }
-  const Result<Explanation> explained = explain(*named, options, result);
+  const Result<TracedFindings> traced = trace_findings(*named, options, result);
   if (interrupted().load()) {
     stop(shown, result, "the search");
     return {};
   }
-  if (!explained) return explained.error();
-  if (explained->findings.empty()) return system_error("no trace of " + explained->why);
-  shown.token = make_token(explained->findings.front().finding);
+  if (!traced) return traced.error();
+  if (traced->findings.empty()) return system_error("no trace of " + traced->why);
+  shown.token = make_token(traced->findings.front().finding);
   const Result<int> code = replay_(shown.token);
   if (!code) return code.error();
   shown.replayed = *code == kFound;

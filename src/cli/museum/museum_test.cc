@@ -1,4 +1,4 @@
-// A round whose replays do not confirm what was found: searches are real, replays are told what to answer.
+// A run whose replays do not confirm the findings: searches are real, replays are stubs.
 #include "cli/museum/museum.h"
 
 #include <gmock/gmock.h>

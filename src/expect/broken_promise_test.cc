@@ -1,4 +1,4 @@
-#include "expect/explain.h"
+#include "expect/broken_promise.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ void wait(Expectation& e) {
   run(e, [](Tree&) { return 0; });
 }
 
-TEST(ExplainTest, WhatIsAllowedBreaksNothing) {
+TEST(BrokenPromiseTest, WhatIsAllowedBreaksNothing) {
   Expectation e = with_file({.fsync_names = true});
   EXPECT_EQ(told(e, Tree()), "");
   wait(e);
@@ -56,14 +56,14 @@ TEST(ExplainTest, WhatIsAllowedBreaksNothing) {
   EXPECT_EQ(told(e, file("/a", 8, 'x')), "");
 }
 
-TEST(ExplainTest, AFileWhoseNameWasPromisedIsAbsent) {
+TEST(BrokenPromiseTest, AFileWhoseNameWasPromisedIsAbsent) {
   Expectation e = with_file({.fsync_names = true});
   wait(e);
   e.promise_file("/a");
   EXPECT_EQ(told(e, Tree()), "3: that /a is there | /a is absent");
 }
 
-TEST(ExplainTest, ARenameThatWasPromisedDidNotHappen) {
+TEST(BrokenPromiseTest, ARenameThatWasPromisedDidNotHappen) {
   Expectation e(Contract::kFsync, file("/a", 8, 'x'), {.fsync_names = true});
   run(e, [](Tree& t) { return t.rename("/a", "/b"); });
   wait(e);
@@ -71,7 +71,7 @@ TEST(ExplainTest, ARenameThatWasPromisedDidNotHappen) {
   EXPECT_EQ(told(e, file("/a", 8, 'x')), "2: that /b is there | /b is absent, and /a is there");
 }
 
-TEST(ExplainTest, BytesOrSizeThatWerePromisedAreOlder) {
+TEST(BrokenPromiseTest, BytesOrSizeThatWerePromisedAreOlder) {
   Expectation e = with_file();
   wait(e);
   e.promise_file("/a");
@@ -81,7 +81,7 @@ TEST(ExplainTest, BytesOrSizeThatWerePromisedAreOlder) {
   EXPECT_EQ(told(e, zeros), "3: what /a holds (8 bytes) | /a has other bytes from byte 0 on");
 }
 
-TEST(ExplainTest, FdatasyncAndOSyncAreToldApart) {
+TEST(BrokenPromiseTest, FdatasyncAndOSyncAreToldApart) {
   Expectation data = with_file();
   wait(data);
   data.promise_data("/a");
@@ -97,7 +97,7 @@ TEST(ExplainTest, FdatasyncAndOSyncAreToldApart) {
   EXPECT_EQ(told(written, half), "") << "the first half was not written with O_SYNC";
 }
 
-TEST(ExplainTest, NamesInADirectoryThatWasSynced) {
+TEST(BrokenPromiseTest, NamesInADirectoryThatWasSynced) {
   Expectation e(Contract::kFsync, file("/a", 1, 'x'));
   run(e, [](Tree& t) { return t.unlink("/a"); });
   run(e, [](Tree& t) { return t.mkdir("/d"); });
@@ -117,8 +117,8 @@ TEST(ExplainTest, NamesInADirectoryThatWasSynced) {
   EXPECT_EQ(told(e, right), "4: the names in / | /a is there");
 }
 
-// Two promises are broken; the reader is sent to the call that made the first.
-TEST(ExplainTest, TheFirstBrokenPromiseIsTold) {
+// Two promises are broken; the report names the call that made the first.
+TEST(BrokenPromiseTest, TheFirstBrokenPromiseIsTold) {
   Expectation e = with_file();
   wait(e);
   e.promise_dir("/");
@@ -128,7 +128,7 @@ TEST(ExplainTest, TheFirstBrokenPromiseIsTold) {
   EXPECT_EQ(told(e, file("/a", 0, 'x')), "4: what /a holds (8 bytes) | /a has 0 bytes");
 }
 
-TEST(ExplainTest, APromiseOfEverythingIsToldByWhatIsMissing) {
+TEST(BrokenPromiseTest, APromiseOfEverythingIsToldByWhatIsMissing) {
   for (const Contract contract : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync}) {
     Expectation e(contract, Tree());
     run(e, [](Tree& t) { return t.create("/a"); });
@@ -145,8 +145,8 @@ TEST(ExplainTest, APromiseOfEverythingIsToldByWhatIsMissing) {
   }
 }
 
-// Each part could have come back, only not together: no call can be blamed.
-TEST(ExplainTest, AMixOfTimesIsNobodysPromise) {
+// Each part is allowed by itself, but not together: no single call is to blame.
+TEST(BrokenPromiseTest, AMixOfTimesIsNobodysPromise) {
   Expectation e(Contract::kAtomic, Tree());
   run(e, [](Tree& t) { return t.create("/a"); });
   run(e, [](Tree& t) { return t.create("/b"); });
@@ -156,7 +156,7 @@ TEST(ExplainTest, AMixOfTimesIsNobodysPromise) {
   EXPECT_EQ(told(e, only), "");
 }
 
-TEST(ExplainTest, CallsAreCountedAnewAfterAPowerCut) {
+TEST(BrokenPromiseTest, CallsAreCountedAnewAfterAPowerCut) {
   Expectation e = with_file();
   EXPECT_EQ(e.calls(), 2u);
   e.begin_op(Tree());

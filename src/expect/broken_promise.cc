@@ -1,4 +1,4 @@
-#include "expect/explain.h"
+#include "expect/broken_promise.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ const char* type_text(FileType type) {
   return "?";
 }
 
-// What has this path in the tree; null if nothing has.
+// The node with this path; null if there is none.
 const Tree::Node* at_path(const Tree& tree, const std::string& path) {
   Stat stat;
   return tree.lstat(path, &stat) == 0 ? &tree.node(stat.node) : nullptr;
@@ -37,18 +37,18 @@ void add_paths(const Tree& tree, NodeId directory, const std::string& path, std:
   }
 }
 
-// All paths of a tree but the root's, each directory before what it holds.
+// All paths of a tree except the root, each directory before its entries.
 std::vector<std::string> paths_in(const Tree& tree) {
   std::vector<std::string> out;
   add_paths(tree, kRootNode, "", out);
   return out;
 }
 
-class Explainer {
+class PromiseChecker {
  public:
-  Explainer(const History& history, const Tree& recovered) : history_(history), recovered_(recovered) {}
+  PromiseChecker(const History& history, const Tree& recovered) : history_(history), recovered_(recovered) {}
 
-  // What the promise said.
+  // What was promised, as text.
   std::string promised(const Promise& p) const {
     const Tree& then = history_[p.since];
     const std::string path = path_of(then, p.object);
@@ -68,7 +68,7 @@ class Explainer {
     return {};
   }
 
-  // What speaks against it; empty if nothing does at a glance.
+  // How the recovered tree contradicts the promise; empty if no simple contradiction is found.
   std::string against(const Promise& p) const {
     switch (p.kind) {
       case PromiseKind::kName:
@@ -80,8 +80,8 @@ class Explainer {
     }
   }
 
-  // What of the first tree, which was there ever since, is not there or not as it was all the time; and what
-  // is there that was not since then.
+  // For the promise that covers the whole first tree: a path that never changed in the window and came back
+  // missing or changed, or a path that came back and is in no tree of the window.
   std::optional<BrokenPromise> against_all() const {
     for (const std::string& path : paths_in(history_[0])) {
       const std::string wrong = against_path(path);
@@ -102,7 +102,7 @@ class Explainer {
     return false;
   }
 
-  // The paths that the object had from `first` up to `last`, the latest first.
+  // The paths of the object at positions `first` to `last`, latest first.
   std::vector<std::string> paths_of(ObjectId object, size_t first, size_t last) const {
     std::vector<std::string> out;
     for (size_t i = last + 1; i-- > first;) {
@@ -115,7 +115,7 @@ class Explainer {
     return out;
   }
 
-  // The first of these that came back; empty if none did.
+  // The first of these paths that came back with this type; empty if none did.
   std::string there(const std::vector<std::string>& paths, FileType type) const {
     for (const std::string& path : paths) {
       const Tree::Node* node = at_path(recovered_, path);
@@ -150,7 +150,7 @@ class Explainer {
     return {};
   }
 
-  // Whether the name was used, or was free, in the directory at all times since the promise.
+  // Whether the name was used (or free) in the directory at all times since the promise.
   bool was_always(const Promise& p, std::string_view name, bool used) const {
     for (size_t i = p.since; i < history_.size(); ++i) {
       const Tree::Node* node = object_in(history_[i], p.object);
@@ -174,7 +174,7 @@ class Explainer {
       return fmt::format("{} has {}", path, bytes_text(got.size()));
     FileData a = promised, b = got;
     if (p.kind == PromiseKind::kWritten) {
-      // Only what was written then is looked at.
+      // Compare only the bytes of that write.
       const std::vector<std::byte> zeros(p.offset);
       a.write(0, zeros), b.write(0, zeros);
     }
@@ -190,7 +190,8 @@ class Explainer {
     return path;
   }
 
-  // The path had the same object all the time: it must be there, and with its bytes if they never changed.
+  // If the path existed with one type all the time, it must come back; and if its bytes never changed, with
+  // them.
   std::string against_path(const std::string& path) const {
     const Tree::Node* then = at_path(history_[0], path);
     bool bytes = true;
@@ -215,20 +216,20 @@ class Explainer {
 
 std::optional<BrokenPromise> first_broken_promise(Contract contract, const History& history,
                                                   const ContractRules& rules, const Tree& recovered) {
-  const Explainer explainer(history, recovered);
+  const PromiseChecker checker(history, recovered);
   if (contract == Contract::kStructure) return std::nullopt;
-  if (contract != Contract::kFsync) return explainer.against_all();
-  // One promise after the other is believed: the one with which the tree is no longer allowed was broken.
+  if (contract != Contract::kFsync) return checker.against_all();
+  // Promises are added one by one. The first one with which the tree is not allowed is the broken one.
   History believed = history;
   believed.promises = {};
-  if (!fsync_allows(believed, rules, recovered, nullptr)) return explainer.against_all();
+  if (!fsync_allows(believed, rules, recovered, nullptr)) return checker.against_all();
   for (size_t i = 0; i < history.promises.size(); ++i) {
     believed.promises = history.promises.first(i + 1);
     std::string why;
     if (fsync_allows(believed, rules, recovered, &why)) continue;
     const Promise& broken = history.promises[i];
-    const std::string seen = explainer.against(broken);
-    return BrokenPromise{broken.call, explainer.promised(broken), seen.empty() ? why : seen};
+    const std::string seen = checker.against(broken);
+    return BrokenPromise{broken.call, checker.promised(broken), seen.empty() ? why : seen};
   }
   return std::nullopt;
 }
