@@ -74,12 +74,12 @@ Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptio
     found = named.check->find_traces(patient, result, progress_printer(progress));
   }
   clear_progress();
-  TracedFindings explanation;
+  TracedFindings traced;
   FindingBits missing = result.findings;
   for (const FoundTrace& trace : found.traces) missing &= ~(FindingBits{1} << trace.kind);
   for (const FindingKind kind : named.check->kinds().in(missing))
-    explanation.untraced.emplace_back(info(kind).name);
-  if (!explanation.untraced.empty()) {
+    traced.untraced.emplace_back(info(kind).name);
+  if (!traced.untraced.empty()) {
     Result<std::string> why =
         why_untraced(found, options, fmt::format("{}", fmt::join(traced.untraced, ", ")));
     if (!why) return why.error();

@@ -18,7 +18,8 @@
 
 namespace sisyfs {
 
-// `Keep` is called as keep(state, tally) for each state that was not visited before, or only at greater depths.
+// `Keep` is called as keep(state, tally) for each state that was not visited before, or only at greater
+// depths.
 template <class System, class DedupPolicy, class Keep>
 class BatchSink {
  public:
@@ -43,8 +44,8 @@ class BatchSink {
   }
   typename detail::ScratchOf<System>::Type& scratch() { return scratch_; }
 
-  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts are
-  // reported.
+  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts
+  // are reported.
   bool stopped() const {
     team_.report(worker_, tally_);
     return team_.stopped();
@@ -59,8 +60,8 @@ class BatchSink {
   void set_depth(uint32_t depth) { depth_ = depth; }  // of the successors
   Tally& tally() { return tally_; }
 
-  // Between ranges of states: reports the counts, and takes part in maintenance. The counts of the other workers
-  // are read only after kLookEach new states, because they are in the caches of other cores.
+  // Between ranges of states: reports the counts, and takes part in maintenance. The counts of the other
+  // workers are read only after kLookEach new states, because they are in the caches of other cores.
   void checkpoint() {
     team_.report(worker_, tally_);
     if (tally_.states >= next_look_) {

@@ -9,8 +9,8 @@
 //   if (Status same = loaded->matches(identity); !same) ...
 //   options.resume = &*loaded;
 //
-// A file under the final name is always complete: it is written and synced under another name, and then renamed.
-// The contents of the sections belong to the search that writes them (explore/harvest.h).
+// A file under the final name is always complete: it is written and synced under another name, and then
+// renamed. The contents of the sections belong to the search that writes them (explore/harvest.h).
 #pragma once
 
 #include <cstring>

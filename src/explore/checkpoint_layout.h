@@ -12,7 +12,8 @@ namespace sisyfs {
 
 inline constexpr char kCheckpointMagic[8] = {'S', 'I', 'S', 'Y', 'F', 'S', 'C', 'P'};
 inline constexpr uint32_t kCheckpointVersion = 2;
-inline constexpr uint32_t kCheckpointByteOrder = 0x01020304;  // another number on a machine of the other order
+inline constexpr uint32_t kCheckpointByteOrder =
+    0x01020304;  // another number on a machine of the other order
 
 enum class CheckpointSection : uint32_t {
   kEnd = 0,

@@ -44,8 +44,8 @@ class CheckpointTest : public testing::Test {
   std::string path_;
 };
 
-// Interrupted after so many expansions, in the middle of generations as well, and gone on with by another
-// number of threads: the end is that of a search that was never interrupted.
+// A search that is interrupted after a number of expansions, also in the middle of a generation, and resumed
+// with another number of threads, ends with the result of a search that was never interrupted.
 TEST_F(CheckpointTest, AResumedSearchEndsAsAnUninterruptedOne) {
   for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kMostRecovery, SearchOrder::kRarest}) {
     SearchOptions plain = saving(order, 1);
@@ -72,7 +72,7 @@ TEST_F(CheckpointTest, AResumedSearchEndsAsAnUninterruptedOne) {
   }
 }
 
-// The bound on states stops while successors are taken over one by one; the rest is saved as they are.
+// The bound on states stops the search while successors are inserted one by one; the rest of them is saved.
 TEST_F(CheckpointTest, ASearchStoppedAgainAndAgainLosesNothing) {
   for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kRarest}) {
     SearchOptions o = saving(order, 1);
@@ -146,9 +146,10 @@ TEST_F(CheckpointTest, EveryDamageIsNoticed) {
   EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("damaged or cut short"));
 }
 
-// A whole file with a word of a section changed, as somebody might who knows the format.
+// A checkpoint with one word of a section changed and a checksum that fits.
 std::string forged(std::string file, CheckpointSection which, size_t at, uint32_t word) {
-  constexpr size_t kHeader = 32, kHead = 16, kSum = 16;
+  constexpr size_t kHeader = sizeof(CheckpointHeader), kHead = sizeof(CheckpointSectionHead),
+                   kSum = sizeof(Digest);
   for (size_t section = kHeader;;) {
     uint32_t number = 0;
     uint64_t size = 0;
@@ -165,8 +166,8 @@ std::string forged(std::string file, CheckpointSection which, size_t at, uint32_
   return file;
 }
 
-// A search follows the choices of a node for as long as its layer is deep. Where the two differed it left the
-// path, or went on for ever.
+// A search follows as many choices to a node as its layer is deep. Where the two differed, it left the path
+// or never ended.
 TEST_F(CheckpointTest, NodesThatAreNotWhereTheAgendaSaysAreRefused) {
   for (SearchOrder order : {SearchOrder::kBreadthFirst, SearchOrder::kMostRecovery}) {
     SearchOptions o = saving(order, 1);
@@ -199,7 +200,15 @@ TEST_F(CheckpointTest, SaysWhatIsWrong) {
   std::string other = content();
   other[8] = 9;
   set_content(other);
-  EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("is of version 9"));
+  EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("is of version 9, this program reads 2: "));
+  other[8] = 1;
+  set_content(other);
+  EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("is of version 1, this program reads 2: "));
+  EXPECT_EQ(load_checkpoint(path_).error().kind, ErrorKind::kBadInput);
+  other[8] = kCheckpointVersion;
+  std::swap(other[12], other[15]);
+  set_content(other);
+  EXPECT_THAT(load_checkpoint(path_).error().message, HasSubstr("another byte order"));
 }
 
 TEST_F(CheckpointTest, ACheckpointOfAnotherSearchIsRefused) {

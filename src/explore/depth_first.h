@@ -133,8 +133,8 @@ class DepthFirst {
     team_.rest();
     bool found = false;
     while (!team_.stopped()) {
-      // A worker counts itself as working before it takes a stretch. So no other worker can see "none works and
-      // nothing is offered" while a stretch is between two workers.
+      // A worker counts itself as working before it takes a stretch. So no other worker can see "none works
+      // and nothing is offered" while a stretch is between two workers.
       working_.fetch_add(1, std::memory_order_acq_rel);
       if (auto stretch = take(worker)) {
         stack.push_back(std::move(stretch));

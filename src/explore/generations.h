@@ -1,12 +1,12 @@
 // Generations: a search for systems whose states are large.
 //
 // Large states are stored as their path from the root and rebuilt on demand. A state takes one node of a tree
-// of choices (node_tree.h): twelve bytes. To expand a node, its state is rebuilt by following the choices on its
-// path. The nodes of a generation are in the order of the tree, and a worker keeps the states along its current
-// path. Neighbours share most of their path, so rebuilding a state takes about one choice.
+// of choices (node_tree.h): twelve bytes. To expand a node, its state is rebuilt by following the choices on
+// its path. The nodes of a generation are in the order of the tree, and a worker keeps the states along its
+// current path. Neighbours share most of their path, so rebuilding a state takes about one choice.
 //
-// Which successors are new is decided in the order of the tree (harvest.h). So states, counts and traces are the
-// same for any number of threads, even where one fingerprint stands for several states.
+// Which successors are new is decided in the order of the tree (harvest.h). So states, counts and traces are
+// the same for any number of threads, even where one fingerprint stands for several states.
 // docs/design/generations.md gives the reasons.
 //
 //   SearchOptions options;                                 // breadth-first, or one of the best-first orders
@@ -99,8 +99,8 @@ class PathWalker {
   PickSink<System> pick_;
 };
 
-// Gathers the successors of a node that may be new. It needs every successor, because a trace to a finding needs
-// the choice, but of each successor only the fingerprint.
+// Gathers the successors of a node that may be new. It needs every successor, because a trace to a finding
+// needs the choice, but of each successor only the fingerprint.
 template <class System>
 class HandSink : public FullSink<System> {
  public:
@@ -121,8 +121,8 @@ class HandSink : public FullSink<System> {
     note(choice, outcome);
     Offspring candidate{{}, choice, parent_, outcome.marks, outcome.work, outcome.new_edges};
     if (dedups_) {
-      // A worker expands its nodes in order. So an equal fingerprint that it saw earlier comes first in the order
-      // of the tree, and this one is not kept.
+      // A worker expands its nodes in order. So an equal fingerprint that it saw earlier comes first in the
+      // order of the tree, and this one is not kept.
       candidate.print = system_.fingerprint(state_);
       uint64_t& recent = recent_[candidate.print.hi & (kRecent - 1)];
       if (recent == candidate.print.lo) return;
@@ -132,8 +132,8 @@ class HandSink : public FullSink<System> {
     hand_.candidates.push_back(candidate);
   }
 
-  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts are
-  // reported. Once it was true, the expansion at hand may be incomplete.
+  // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts
+  // are reported. Once it was true, the expansion at hand may be incomplete.
   bool stopped() const { return told_to_stop_ = told_to_stop_ || harvest_.stopped_in_node(worker_); }
   bool told_to_stop() const { return told_to_stop_; }
 

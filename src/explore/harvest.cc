@@ -123,8 +123,8 @@ bool Harvest::claim(uint32_t& begin, uint32_t& end) {
   return true;
 }
 
-// A fast round is always finished, so that it ends with exactly as many states as the bound allows. In a slow round
-// a single node may take minutes; there, candidates count as states.
+// A fast round is always finished, so that it ends with exactly as many states as the bound allows. In a slow
+// round a single node may take minutes; there, candidates count as states.
 bool Harvest::stopped_in_node(unsigned worker) {
   const Hand& hand = hands_[worker];
   team_.report(worker, hand.tally);
@@ -232,8 +232,8 @@ void Harvest::measure() {
   bytes_.store(sum, std::memory_order_relaxed);
 }
 
-// The search has ended, and some claimed nodes are not expanded, or only in part. What was gathered goes into the
-// result all the same: these states and findings are real. A checkpoint must not contain it.
+// The search has ended, and some claimed nodes are not expanded, or only in part. What was gathered goes into
+// the result all the same: these states and findings are real. A checkpoint must not contain it.
 void Harvest::save_and_abandon_round() {
   over_ = true;
   const auto exchange = [this] {

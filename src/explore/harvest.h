@@ -3,13 +3,13 @@
 // The workers expand the nodes of a generation in rounds. In a round each worker claims ranges of the
 // generation, in order, and gathers in its own Hand the successors that are not in the visited set. When all
 // ranges are finished, close_round() merges the hands in the order of parents and inserts the successors; of
-// equal fingerprints the first is kept. Where a round ends depends on time and chance. But successors that come
-// earlier in the order are always inserted earlier, so the result is the same as if one worker had inserted the
-// successors one by one.
+// equal fingerprints the first is kept. Where a round ends depends on time and chance. But successors that
+// come earlier in the order are always inserted earlier, so the result is the same as if one worker had
+// inserted the successors one by one.
 //
-// Between two rounds the whole search is in this object, and can be saved and restored. A search that is stopped
-// in the middle of a node has an unfinished round: its successors and findings go into the result, but the
-// checkpoint that is written then holds the search as it was at the start of that round.
+// Between two rounds the whole search is in this object, and can be saved and restored. A search that is
+// stopped in the middle of a node has an unfinished round: its successors and findings go into the result,
+// but the checkpoint that is written then holds the search as it was at the start of that round.
 #pragma once
 
 #include <mutex>
@@ -59,13 +59,15 @@ class Harvest {
   // For workers, in a round. claim() gives the next range of the generation, false when the round ends;
   // put_down() says how many transitions a finished range had.
   bool claim(uint32_t& begin, uint32_t& end);
-  void put_down(uint64_t transitions) { round_.transitions.fetch_add(transitions, std::memory_order_relaxed); }
+  void put_down(uint64_t transitions) {
+    round_.transitions.fetch_add(transitions, std::memory_order_relaxed);
+  }
   // The state of a node could not be rebuilt.
   void report_lost(uint32_t node);
   // The search ended before a claimed range was finished.
   void report_unfinished() { round_.unfinished.store(true, std::memory_order_relaxed); }
-  // For a worker in the middle of a node with slow successors: reports its counts, and says whether the search has
-  // ended.
+  // For a worker in the middle of a node with slow successors: reports its counts, and says whether the
+  // search has ended.
   bool stopped_in_node(unsigned worker);
   Hand& hand(unsigned worker) { return hands_[worker]; }
   const NodeTree& tree() const { return tree_; }
@@ -87,8 +89,8 @@ class Harvest {
   using Clock = std::chrono::steady_clock;
   static constexpr uint32_t kGrain = 8;                  // nodes claimed at once
   static constexpr uint64_t kRound = uint64_t{1} << 16;  // transitions after which no more are claimed
-  // A round with fewer transitions than kSlowRound in kSlowTime is slow. It ends after kSlowTime, so that states are
-  // counted and the bound on states is checked; and nodes are then claimed one by one.
+  // A round with fewer transitions than kSlowRound in kSlowTime is slow. It ends after kSlowTime, so that
+  // states are counted and the bound on states is checked; and nodes are then claimed one by one.
   static constexpr uint64_t kSlowRound = 4096;
   static constexpr std::chrono::milliseconds kSlowTime{200};
 
@@ -97,7 +99,7 @@ class Harvest {
     Clock::time_point started = Clock::now();
     std::atomic<uint64_t> transitions{0};  // of finished ranges
     std::atomic<bool> unfinished{false};   // a claimed range was not finished
-    bool one_by_one = true;                // nodes are claimed singly: the round before was slow, or there was none
+    bool one_by_one = true;  // nodes are claimed singly: the round before was slow, or there was none
   };
   struct Times {
     Clock::time_point started = Clock::now(), saved = started;

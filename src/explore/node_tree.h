@@ -1,8 +1,8 @@
 // NodeTree: the states of a search, stored as a tree of choices.
 //
 // A node is the number of its parent and the choice that leads from there: twelve bytes, packed. Nodes are
-// numbered in the order in which they are added, the initial state is number 0, and a parent has a smaller number
-// than its children. A state is rebuilt by following the choices on its path from the root.
+// numbered in the order in which they are added, the initial state is number 0, and a parent has a smaller
+// number than its children. A state is rebuilt by following the choices on its path from the root.
 //
 //   NodeTree tree(most, false);
 //   tree.add(0, Choice{3}, 1);         // number 1
@@ -27,7 +27,8 @@ static_assert(sizeof(Node) == 12);
 
 class NodeTree {
  public:
-  // A tree of at most `most` nodes that holds the initial state. `with_depth` stores the depth too, in two bytes.
+  // A tree of at most `most` nodes that holds the initial state. `with_depth` stores the depth too, in two
+  // bytes.
   NodeTree(uint64_t most, bool with_depth)
       : most_(static_cast<uint32_t>(std::clamp<uint64_t>(most, 1, kMost))),
         nodes_(most_ * sizeof(Node)),

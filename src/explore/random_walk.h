@@ -1,10 +1,11 @@
 // Random walks: for spaces that no search exhausts. They may find something, but they never prove anything.
 //
 // A walk starts at the initial state. In each step it judges all successors of its state (each counts as a
-// transition) and continues with one of them, chosen with equal probability. It ends after WalkOptions::length
-// steps, or at a state without successors. Walk number i has a random generator of its own, seeded with the seed
-// and i, so it is the same walk on any worker. Without a rule that stops at findings all results are the same for
-// any number of threads. With such a rule, which walks were taken before the stop may differ.
+// transition) and continues with one of them, chosen with equal probability. It ends after
+// WalkOptions::length steps, or at a state without successors. Walk number i has a random generator of its
+// own, seeded with the seed and i, so it is the same walk on any worker. Without a rule that stops at
+// findings all results are the same for any number of threads. With such a rule, which walks were taken
+// before the stop may differ.
 //
 //   options.order = SearchOrder::kWalk;
 //   options.walk = {.walks = 10000, .length = 50, .seed = 7};

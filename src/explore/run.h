@@ -3,10 +3,10 @@
 //   SearchResult result = run_search(system, options, show);
 //   for (const FoundTrace& found : find_traces(system, options, result.findings).traces) ...
 //
-// The first search of a system with small states stores no paths, which keeps it at about ten bytes a state. When
-// it has found something, find_traces() searches again, breadth-first and only as deep as needed, and stores the
-// parent and the choice of each state. So every trace is a shortest one, and the same one whatever the order and
-// the number of threads of the first search.
+// The first search of a system with small states stores no paths, which keeps it at about ten bytes a state.
+// When it has found something, find_traces() searches again, breadth-first and only as deep as needed, and
+// stores the parent and the choice of each state. So every trace is a shortest one, and the same one whatever
+// the order and the number of threads of the first search.
 #pragma once
 
 #include "explore/breadth_first.h"
@@ -27,8 +27,8 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations);
 SearchResult no_memory();
 SearchResult no_threads();
 
-// Waits for the workers. Meanwhile shows progress, and stops the search at the bounds on time and memory and when
-// the interrupt flag is set. Looks every 20 ms.
+// Waits for the workers. Meanwhile shows progress, and stops the search at the bounds on time and memory and
+// when the interrupt flag is set. Looks every 20 ms.
 void oversee(Team& team, const std::atomic<unsigned>& running, const std::function<size_t()>& memory,
              const ProgressFn& show);
 
@@ -140,9 +140,9 @@ FoundTraces find_traces(const System& system, SearchOptions options, FindingBits
     return detail::traces_by_paths(system, options, wanted, show);
 }
 
-// Searches `system`. A breadth-first search of a system that can follow choices goes by generations, and so do all
-// best-first orders; the other searches store the states of their frontier. `show` may be empty; it is called
-// every kShowEach, from the calling thread.
+// Searches `system`. A breadth-first search of a system that can follow choices goes by generations, and so
+// do all best-first orders; the other searches store the states of their frontier. `show` may be empty; it is
+// called every kShowEach, from the calling thread.
 template <TransitionSystem System>
 SearchResult run_search(const System& system, const SearchOptions& options, const ProgressFn& show) {
   using detail::run_with;

@@ -70,7 +70,7 @@ class LoadedCheckpoint;
 struct CheckpointOptions {
   std::string path;
   std::chrono::milliseconds interval = std::chrono::minutes(1);  // at least, between two saves
-  Digest identity;    // of everything that determines the search: target, settings, bounds, kind of fingerprint
+  Digest identity;  // of everything that determines the search: target, settings, bounds, kind of fingerprint
   std::string setup;  // for the program that resumes; the search does not read it
 };
 
@@ -88,7 +88,7 @@ struct SearchOptions {
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
   FindingBits watched = ~FindingBits{0};  // kinds that count; others are ignored
-  bool digest_visited = true;             // fill SearchResult::visited; costs a pass over the table at the end
+  bool digest_visited = true;  // fill SearchResult::visited; costs a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;
   WalkOptions walk;                             // for SearchOrder::kWalk
@@ -104,8 +104,8 @@ struct FoundTrace {
 // The result of a search for traces.
 struct FoundTraces {
   std::vector<FoundTrace> traces;  // sorted by length, then kind
-  // Why a wanted kind has no trace: kMemory, kInterrupted, or kHarness with `trouble`. With kNo the whole space
-  // was searched and the kind did not occur.
+  // Why a wanted kind has no trace: kMemory, kInterrupted, or kHarness with `trouble`. With kNo the whole
+  // space was searched and the kind did not occur.
   Stop stopped = Stop::kNo;
   std::optional<Error> trouble;
 };
@@ -152,7 +152,8 @@ struct SearchResult {
   double merge_probability = 0;                // that two different states were treated as one
   size_t memory_bytes = 0;                     // visited set and frontier at their largest
   double seconds = 0;                          // a resumed search counts from its first start
-  // The first shortest trace to each kind found, sorted by length, then kind. Only from searches that keep paths.
+  // The first shortest trace to each kind found, sorted by length, then kind. Only from searches that keep
+  // paths.
   std::vector<FoundTrace> traces;
   // An error outside of the target: a checkpoint that could not be written (the search went on), or, with
   // Stop::kHarness, the error that ended the search.

@@ -14,9 +14,10 @@
 //     }
 //   };
 //
-// expand() builds each successor in the memory that sink.next() returns (its old content is undefined), and then
-// commits it with the choice that leads to it and with the outcome of the transition. A choice is a number whose
-// meaning only the system knows. The same state always has the same choices, committed in the same order.
+// expand() builds each successor in the memory that sink.next() returns (its old content is undefined), and
+// then commits it with the choice that leads to it and with the outcome of the transition. A choice is a
+// number whose meaning only the system knows. The same state always has the same choices, committed in the
+// same order.
 //
 // Three optional parts of the interface:
 //
@@ -24,12 +25,13 @@
 //   It must not change the successors.
 // - commit_again(outcome). If sink.remembers(), a successor that this system has committed to the same sink
 //   before may be reported this way, without being built.
-// - Slow successors. A system whose successors take milliseconds calls sink_stopped(sink) between two of them.
-//   When it is true, the search has ended and expand() returns at once; the search then treats the state as not
-//   expanded.
+// - Slow successors. A system whose successors take milliseconds calls sink_stopped(sink) between two of
+// them.
+//   When it is true, the search has ended and expand() returns at once; the search then treats the state as
+//   not expanded.
 //
-// A sink for which keeps_states<Sink> is false reads only the fingerprint of a successor. For such a sink it is
-// enough to build what fingerprint() reads.
+// A sink for which keeps_states<Sink> is false reads only the fingerprint of a successor. For such a sink it
+// is enough to build what fingerprint() reads.
 #pragma once
 
 #include <concepts>
@@ -50,7 +52,7 @@ struct Outcome {
   FindingBits findings = 0;  // kinds of findings
   uint32_t marks = 0;        // "sometimes" properties that were reached, numbered by the system
   uint16_t work = 0;         // blocks that recovery wrote; SearchOrder::kMostRecovery sorts by it
-  uint16_t new_edges = 0;    // edges of the code reached for the first time; SearchOrder::kCoverage sorts by it
+  uint16_t new_edges = 0;  // edges of the code reached for the first time; SearchOrder::kCoverage sorts by it
 };
 static_assert(sizeof(Outcome) == 16);
 
@@ -119,7 +121,8 @@ struct ProbeSink : FullSink<System> {
 
 }  // namespace detail
 
-// Whether a sink reads more of a successor than its fingerprint. A sink that does not defines kPrintsOnly = true.
+// Whether a sink reads more of a successor than its fingerprint. A sink that does not defines kPrintsOnly =
+// true.
 template <class Sink>
 inline constexpr bool keeps_states = !requires {
   requires Sink::kPrintsOnly;
@@ -136,10 +139,10 @@ concept TransitionSystem = requires(const T system, typename T::State& state, co
 };
 
 // A system that can execute one choice without executing the others and without judging. `follow` builds in
-// `to` the state that expand() commits with this choice. It returns false when the state has no such choice; a
-// search then reports that the system is not deterministic. Searches of such a system need not store states: a
-// state is rebuilt from the choices on its path. A system whose choices take milliseconds may take a StopSignal
-// as a fourth argument, poll it, and return false when it is raised.
+// `to` the state that expand() commits with this choice. It returns false when the state has no such choice;
+// a search then reports that the system is not deterministic. Searches of such a system need not store
+// states: a state is rebuilt from the choices on its path. A system whose choices take milliseconds may take
+// a StopSignal as a fourth argument, poll it, and return false when it is raised.
 template <class T>
 concept FollowableSystem = TransitionSystem<T> &&
     requires(const T system, const typename T::State& from, Choice choice, typename T::State& to) {

@@ -1,9 +1,9 @@
 // traces_by_paths: the first shortest trace to each kind of finding, for systems that store their states.
 //
-// A breadth-first search on one thread. For each state, in the order of discovery, it stores the number of the
-// parent and the choice that leads to the state. It ends when every wanted kind has been found. (A system that can
-// follow a choice is searched by generations instead, which store parents and choices anyway: find_traces in
-// run.h.)
+// A breadth-first search on one thread. For each state, in the order of discovery, it stores the number of
+// the parent and the choice that leads to the state. It ends when every wanted kind has been found. (A system
+// that can follow a choice is searched by generations instead, which store parents and choices anyway:
+// find_traces in run.h.)
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,14 @@
-/* slots: the smallest correct file system, for tests of the plug-in interface.
+/* slots: the smallest file system that is right, for tests of the plug-in interface.
  *
- * A disk of a few blocks. Each block is a slot for one file: used, name, length, data. Every call writes one
- * block and flushes, so it is durable and atomic when it returns. SLOTS_FAULT, a number set at build time,
- * plants the fault of that name.
+ * A disk of a few blocks, each a slot for one file: used, name, length, data. Every call writes one block and
+ * flushes, so that it is durable and atomic when it returns. SLOTS_FAULT, a number set when it is built, plants
+ * one fault; each is what the name says.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ enum fault {
   WRONG_MAJOR,   /* of another major version */
   NO_READ,       /* has write and no read */
   LOCK,          /* a row of four calls, whatever comes between them, ends in an abort */
+  SLOW,          /* no fault: each call sleeps 5 ms */
 };
 #ifndef SLOTS_FAULT
 #define SLOTS_FAULT NONE
@@ -62,6 +64,12 @@ struct fs {
   unsigned char *scratch;
 };
 
+/* As a system call, because the library's clock is not the real one. */
+static void sleep_if_slow(void) {
+  const struct timespec time = {.tv_nsec = 5000000};
+  if (SLOTS_FAULT == SLOW) syscall(SYS_nanosleep, &time, NULL);
+}
+
 static int load(const sisyfs_disk *disk, int number, struct slot *slot) {
   return disk->read(disk, (uint64_t)number, 1, slot);
 }
@@ -83,6 +91,7 @@ static int find(const sisyfs_disk *disk, const char *path, struct slot *slot) {
 }
 
 static int slots_format(const sisyfs_disk *disk) {
+  sleep_if_slow();
   struct slot empty = {0};
   if (SLOTS_FAULT == FORMAT_DIES) abort();
   for (int i = 0; i < SLOTS; i++) {
@@ -93,6 +102,7 @@ static int slots_format(const sisyfs_disk *disk) {
 }
 
 static int slots_mount(const sisyfs_disk *disk, void **out) {
+  sleep_if_slow();
   struct fs *fs = malloc(sizeof *fs);
   if (fs == NULL && SLOTS_FAULT != NO_ENOMEM) return -ENOMEM;
   fs->disk = disk;
@@ -107,6 +117,7 @@ static int slots_mount(const sisyfs_disk *disk, void **out) {
 }
 
 static int slots_unmount(void *self) {
+  sleep_if_slow();
   struct fs *fs = self;
   const int error = fs->disk->flush(fs->disk);
   if (SLOTS_FAULT != LEAK) free(fs->scratch);
@@ -130,6 +141,7 @@ static void turn_lock(struct fs *fs, char call) {
 }
 
 static int slots_create(void *self, const char *path) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   int number = find(fs->disk, path, &slot);
@@ -170,6 +182,7 @@ static void misuse_heap(struct fs *fs) {
 }
 
 static int slots_unlink(void *self, const char *path) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   const int number = find(fs->disk, path, &slot);
@@ -206,8 +219,8 @@ static void go_wrong(struct fs *fs) {
   if (SLOTS_FAULT == SMASH) memset((void *)(uintptr_t)fs->disk, 0x55, 4096);
 }
 
-static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes,
-                           uint32_t length) {
+static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes, uint32_t length) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   const int number = find(fs->disk, path, &slot);
@@ -224,6 +237,7 @@ static int64_t slots_write(void *self, const char *path, uint64_t offset, const 
 }
 
 static int64_t slots_read(void *self, const char *path, uint64_t offset, void *bytes, uint32_t length) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   const int number = find(fs->disk, path, &slot);
@@ -235,6 +249,7 @@ static int64_t slots_read(void *self, const char *path, uint64_t offset, void *b
 }
 
 static int slots_readdir(void *self, const char *path, sisyfs_fill fill, void *list) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   if (strcmp(path, "/") != 0) return -ENOTDIR;
@@ -247,6 +262,7 @@ static int slots_readdir(void *self, const char *path, sisyfs_fill fill, void *l
 }
 
 static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
+  sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
   memset(out, 0, sizeof *out);
@@ -260,30 +276,29 @@ static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
 }
 
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
-  static const sisyfs_plugin plugin = {
-      .size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
-              : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
-                                         : sizeof(sisyfs_plugin),
-      .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
-      .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
-      .name = "slots",
-      .summary = "one file in each block",
-      .contract = SISYFS_ATOMIC,
-      .promises = SISYFS_DURABLE_OPS | SISYFS_LIMITED_SPACE,
-      .block_size = BLOCK,
-      .block_count = SLOTS,
-      .write_unit = 64,
-      .max_file_size = MOST,
-      .format = slots_format,
-      .mount = slots_mount,
-      .unmount = slots_unmount,
-      .create = slots_create,
-      /* An older minor version ends before this field. */
-      .write_sync = SLOTS_FAULT == OLD_MINOR ? slots_write : NULL,
-      .unlink = slots_unlink,
-      .write = slots_write,
-      .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
-      .readdir = slots_readdir,
-      .stat = slots_stat};
+  static const sisyfs_plugin plugin = {.size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
+                                               : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
+                                                                          : sizeof(sisyfs_plugin),
+                                       .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
+                                       .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
+                                       .name = "slots",
+                                       .summary = "one file in each block",
+                                       .contract = SISYFS_ATOMIC,
+                                       .promises = SISYFS_DURABLE_OPS | SISYFS_LIMITED_SPACE,
+                                       .block_size = BLOCK,
+                                       .block_count = SLOTS,
+                                       .write_unit = 64,
+                                       .max_file_size = MOST,
+                                       .format = slots_format,
+                                       .mount = slots_mount,
+                                       .unmount = slots_unmount,
+                                       .create = slots_create,
+                                       /* Not in the table of an older one, though it lies behind it. */
+                                       .write_sync = SLOTS_FAULT == OLD_MINOR ? slots_write : NULL,
+                                       .unlink = slots_unlink,
+                                       .write = slots_write,
+                                       .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
+                                       .readdir = slots_readdir,
+                                       .stat = slots_stat};
   return &plugin;
 }
