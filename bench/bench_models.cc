@@ -128,7 +128,8 @@ Json names(const KindTable& kinds, FindingBits findings) {
 }
 
 // A row of bench shape. What exact dedup found is not known yet for the row of exact dedup itself.
-Json shape_row(const Run& run, const KindTable& kinds, const SearchResult& result, const SearchResult* exact) {
+Json shape_row(const Run& run, const KindTable& kinds, const SearchResult& result,
+               const SearchResult* exact) {
   Json found = Json::object();
   FindingBits later = 0;
   for (size_t number = 0; number < kinds.kinds().size(); ++number) {

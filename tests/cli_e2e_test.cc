@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
 #include "finding/token.h"
+#include "program.h"
 
 namespace sisyfs {
 namespace {

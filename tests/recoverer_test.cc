@@ -1,7 +1,5 @@
 // Recoveries that are known again against recoveries that are carried out each time, on a model with
 // mistakes.
-#include "machine/remembering_recoverer.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -10,6 +8,7 @@
 #include "crash/crash_points.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
+#include "machine/remembering_recoverer.h"
 #include "models/f2fs/check.h"
 #include "target/options.h"
 

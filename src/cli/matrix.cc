@@ -123,9 +123,9 @@ int run_matrix(const MatrixFlags& flags) {
         if (table)
           fmt::print("{:<6}{:<35}{:<6}{:<10}{:<9}{:<9}{:<9}{:>14}{:>16}{:>7}{:>9}{:>10}{}\n", model,
                      variant.name, tasks, dead_text(r), critical_text(cell, kCritical[0]),
-                     critical_text(cell, kCritical[1]), critical_text(cell, kCritical[2]), count_text(r.states),
-                     count_text(r.transitions), r.depth, seconds_text(r.seconds), bytes_text(r.memory_bytes),
-                     r.exhausted ? "  exhausted" : "");
+                     critical_text(cell, kCritical[1]), critical_text(cell, kCritical[2]),
+                     count_text(r.states), count_text(r.transitions), r.depth, seconds_text(r.seconds),
+                     bytes_text(r.memory_bytes), r.exhausted ? "  exhausted" : "");
         std::fflush(stdout);
         cells.push_back(cell_json(variant, cell, tasks));
         if (r.findings == 0 || was_cut(r))

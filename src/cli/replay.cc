@@ -71,8 +71,9 @@ int replay_here(const std::vector<Finding>& findings, bool quiet, const std::str
   int exit = kClean;
   for (const Finding& finding : findings) {
     if (!finding.others.empty() || !finding.surroundings.empty())
-      return fail(bad_input("the finding compares several targets, or names surroundings, which this program "
-                            "cannot replay: use the sisyfs that wrote it"));
+      return fail(
+          bad_input("the finding compares several targets, or names surroundings, which this program "
+                    "cannot replay: use the sisyfs that wrote it"));
     const Result<NamedCheck> named = registry().make(finding.setup.target, finding.setup.settings);
     if (!named) return fail(named.error());
     const Replayed replayed = named->check->replay(finding.steps);
@@ -115,7 +116,8 @@ void add_replay(CLI::App& app, int& exit) {
   sub->add_option("--image", flags->image,
                   "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(
-      "Exit codes: 0 it does not happen any more, or cannot, 1 it still happens, or something else does (of a "
+      "Exit codes: 0 it does not happen any more, or cannot, 1 it still happens, or something else does (of "
+      "a "
       "file: one\n"
       "of its findings), 2 usage or bad input, 4 harness error.");
   sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });

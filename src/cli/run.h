@@ -14,7 +14,7 @@ namespace sisyfs::cli {
 
 // What a search found, told.
 struct TracedFindings {
-  std::vector<ToldFinding> findings;      // with the shortest trace of each kind
+  std::vector<ToldFinding> findings;  // with the shortest trace of each kind
   std::vector<std::string> untraced;  // the kinds for which none could be made, by name
   std::string why;                    // that is so, as a sentence that begins with these names; or nothing
 };

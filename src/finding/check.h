@@ -33,7 +33,7 @@ struct MarkInfo {
 
 // What came of executing steps.
 struct Replayed {
-  Story story;              // of the steps that were executed
+  Story story;                // of the steps that were executed
   std::string cannot_happen;  // why the next step could not be executed; empty if all were
 };
 
@@ -120,8 +120,8 @@ Status accepts(const SearchOptions& options, const Offers& offers);
 
 }  // namespace detail
 
-// A Check over any transition system with small states. A `Teller` has describe(from, choice), the step that a
-// choice is, without an id; step(from, choice, to), which tells it; and take(), the story at the end.
+// A Check over any transition system with small states. A `Teller` has describe(from, choice), the step that
+// a choice is, without an id; step(from, choice, to), which tells it; and take(), the story at the end.
 template <TransitionSystem System, class Teller>
 class SystemCheck : public Check {
  public:

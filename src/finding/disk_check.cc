@@ -43,8 +43,7 @@ std::vector<MarkInfo> reachable_marks(const DiskSetup& setup) {
 
 class DiskCheck : public Check {
  public:
-  explicit DiskCheck(DiskSystem system)
-      : system_(std::move(system)), marks_(reachable_marks(setup())) {}
+  explicit DiskCheck(DiskSystem system) : system_(std::move(system)), marks_(reachable_marks(setup())) {}
 
   const KindTable& kinds() const override { return system_.workers().plan().kinds; }
   std::span<const MarkInfo> marks() const override { return marks_; }

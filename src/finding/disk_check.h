@@ -11,7 +11,8 @@
 
 namespace sisyfs {
 
-// The check, or why it cannot be made. `further` makes judges beyond those that every check has, for each worker.
+// The check, or why it cannot be made. `further` makes judges beyond those that every check has, for each
+// worker.
 Result<std::unique_ptr<Check>> make_disk_check(DiskSetup setup, MakeJudges further = {});
 
 }  // namespace sisyfs

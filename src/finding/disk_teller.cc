@@ -58,7 +58,8 @@ Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> s
 
 bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState& state) {
   if (step.kind != Step::Kind::kOp)
-    return cannot(fmt::format("step {} is one of interleaved tasks, and this target runs whole ops", step.id));
+    return cannot(
+        fmt::format("step {} is one of interleaved tasks, and this target runs whole ops", step.id));
   if (state.damaged != (op.kind == OpKind::kFsck))
     return cannot(fmt::format("step {} {}", step.id,
                               state.damaged ? "needs a mounted system, and this one begins damaged"
@@ -77,9 +78,9 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
   if (!op) return cannot(fmt::format("step {}: {}", step.id, op.error().message));
   if (!can_begin(step, *op, state)) return false;
   if (!worker_->run(state, *op, step.failure))
-    return cannot(fmt::format("step {} ('{}') has no {} {} that could fail", step.id, step.op,
-                              step.failure.kind == InjectedFailure::Kind::kAllocation ? "allocation" : "access",
-                              step.failure.nth));
+    return cannot(fmt::format(
+        "step {} ('{}') has no {} {} that could fail", step.id, step.op,
+        step.failure.kind == InjectedFailure::Kind::kAllocation ? "allocation" : "access", step.failure.nth));
   findings_ = worker_->outcome().findings;
   const Episode& episode = worker_->machine().episode();
   if (state.damaged) {
@@ -105,7 +106,8 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
     if (!next.over) {
       // Of the writes so far those are still in doubt that are left in the log.
       std::vector<uint64_t> in_doubt;
-      for (const Event* event : next.disk.log.events(events_)) in_doubt.push_back(next.disk.log.serial_of(*event));
+      for (const Event* event : next.disk.log.events(events_))
+        in_doubt.push_back(next.disk.log.serial_of(*event));
       persist_others(in_doubt);
     }
   }
@@ -144,8 +146,8 @@ bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& d
                               wanted.after, what, serials.size()));
   points.restart(disk, from);
   while (const CrashPoint* point = points.next()) {
-    const auto issued = static_cast<size_t>(std::count_if(
-        at.begin(), at.end(), [&](size_t i) { return i < point->event; }));
+    const auto issued =
+        static_cast<size_t>(std::count_if(at.begin(), at.end(), [&](size_t i) { return i < point->event; }));
     const size_t with_fua = issued + (point->reason == CrashPointReason::kBeforeFua ? 1 : 0);
     if (with_fua < wanted.after || point->promises < wanted.promises) continue;
     // Events between the power cut and the crash point had not been issued: they are lost.
@@ -167,7 +169,8 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
   const Epoch& epoch = out.epoch();
   std::map<uint64_t, const LostEvent*> lost;
   for (const LostEvent& event : cut.lost) {
-    if (std::find(ids_.begin(), ids_.end(), event.event.step) == ids_.end()) continue;  // the step was removed
+    if (std::find(ids_.begin(), ids_.end(), event.event.step) == ids_.end())
+      continue;  // the step was removed
     const auto same = [&](const auto& named) { return named.second == event.event; };
     const auto named = std::find_if(names_.begin(), names_.end(), same);
     if (named == names_.end())
@@ -175,8 +178,7 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
                                 name_of(event.event), event.event.address, event.event.disk));
     const auto in_doubt = [&](const Epoch::Write& write) { return write.serial == named->first; };
     if (std::none_of(epoch.writes().begin(), epoch.writes().end(), in_doubt))
-      return cannot(
-          fmt::format("step {}: {} is durable when the power goes", step.id, name_of(event.event)));
+      return cannot(fmt::format("step {}: {} is durable when the power goes", step.id, name_of(event.event)));
     lost[named->first] = &event;
   }
   const bool stages = EventParts::are_stages(epoch.model());
@@ -189,7 +191,8 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
     const uint32_t part =
         stages ? stage[write.serial]++ : EventParts::unit_of(epoch, piece, write.first.value);
     const auto loses = [&](const LostEvent& event) {
-      return event.parts.empty() || std::find(event.parts.begin(), event.parts.end(), part) != event.parts.end();
+      return event.parts.empty() ||
+             std::find(event.parts.begin(), event.parts.end(), part) != event.parts.end();
     };
     const bool gone = std::find(unissued.begin(), unissued.end(), write.serial) != unissued.end() ||
                       (named != lost.end() && loses(*named->second));
@@ -215,7 +218,8 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   Image image = disk.durable;
   uint64_t serial = disk.log.next_serial();
   for (uint32_t level = 0; level < step.cuts.size(); ++level) {
-    if (!build_cut(step, level, disk, level == 0 ? episode.events_before : 0, points, state, cut)) return false;
+    if (!build_cut(step, level, disk, level == 0 ? episode.events_before : 0, points, state, cut))
+      return false;
     if (level == 0) {
       const bool returned = cut.promises > episode.words.count() && episode.answer.error == 0;
       if (returned) {
@@ -240,7 +244,8 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
       break;
     }
     if (!recovery.alive)
-      return cannot(fmt::format("step {}: recovery {} fails before the power goes in it", step.id, level + 1));
+      return cannot(
+          fmt::format("step {}: recovery {} fails before the power goes in it", step.id, level + 1));
     disk = MediaState(image, serial);
     disk.log = recovery.log;
     disk.log.rebase(serial);
@@ -255,8 +260,7 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
   Media media{MediaState(image, serial)};
   if (recovery.alive) media.redo(recovery.log);
-  if (recovery.alive)
-    name_events(media.state().log, 0, step.id, static_cast<uint32_t>(step.cuts.size()));
+  if (recovery.alive) name_events(media.state().log, 0, step.id, static_cast<uint32_t>(step.cuts.size()));
   worker_->put_comeback(recovery, media.state(), next);
   return true;
 }
@@ -282,13 +286,14 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   StoryStep step;
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
   step.op = to_text(op);
-  step.text = cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
+  step.text =
+      cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
   if (episode.failed)
     step.text += episode.failure.kind == InjectedFailure::Kind::kAllocation
                      ? fmt::format("; allocation {} fails", episode.failure.nth)
                      : fmt::format("; access {} to the disk fails", episode.failure.nth);
   const size_t promises = cut ? named.cuts[0].promises : SIZE_MAX;
-  const Stable stable = episode.is_dead()                      ? Stable::kNothing
+  const Stable stable = episode.is_dead()                  ? Stable::kNothing
                         : promises > episode.words.count() ? episode.words.said()
                                                            : episode.words.by(promises);
   if (stable != Stable::kNothing)
@@ -461,7 +466,8 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
       // Damage from before the search is a finding only if it stays.
       const bool expected = damaged && problem.repaired;
       if (named && named->name == kinds[problem.kind].name && !expected)
-        observe(named->kind, text.substr(text.find(": ") + 2) + history_of_block(problem, kinds[problem.kind]),
+        observe(named->kind,
+                text.substr(text.find(": ") + 2) + history_of_block(problem, kinds[problem.kind]),
                 "");  // its code and name are told anyway
       else if (!problem.repaired)
         observe(FindingKind::kNotClean, text, "");

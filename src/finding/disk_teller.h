@@ -1,13 +1,13 @@
-// DiskTeller: executes the steps of a finding on a worker, and tells them: ops with their writes, what a power
-// cut left of them, what recovery saw, and what should have been there.
+// DiskTeller: executes the steps of a finding on a worker, and tells them: ops with their writes, what a
+// power cut left of them, what recovery saw, and what should have been there.
 //
 //   DiskTeller teller(workers);
 //   Replayed replayed = teller.run(initial, steps);
 //
 // Power cuts are executed eagerly: the lost events are named, so the crash state is one image. A step that
-// cannot be executed ends the replay with the reason: the op has fewer events than the cut comes after, a lost
-// event is another one than the name says, or it was durable by then. A name of a step that is not in the list
-// any more is passed over.
+// cannot be executed ends the replay with the reason: the op has fewer events than the cut comes after, a
+// lost event is another one than the name says, or it was durable by then. A name of a step that is not in
+// the list any more is passed over.
 #pragma once
 
 #include <map>
@@ -40,7 +40,8 @@ class DiskTeller {
   // Builds the crash state of one power cut in the events of a log from `from` on.
   bool build_cut(const Step& step, uint32_t level, const MediaState& disk, size_t from, CrashPoints& points,
                  CrashState& out, CutAtHand& cut);
-  bool mark_lost(const Step& step, const PowerCut& cut, const std::vector<uint64_t>& unissued, CrashState& out);
+  bool mark_lost(const Step& step, const PowerCut& cut, const std::vector<uint64_t>& unissued,
+                 CrashState& out);
   void name_events(const Log& log, size_t from, uint32_t step, uint32_t cut);
   bool cannot(std::string why);
 
@@ -48,8 +49,8 @@ class DiskTeller {
   void tell_repair(const Op& op);
   void tell_writes(StoryStep& step, const Log& log, size_t from);
   void tell_cut(StoryStep& step, const CutAtHand& cut);
-  void tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery, const RecoveryNotes& notes,
-                     const Tree* uninterrupted);
+  void tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery,
+                     const RecoveryNotes& notes, const Tree* uninterrupted);
   // Which promise the tree that came back breaks; empty if no single one.
   std::string broken_promise(const Tree& tree) const;
   // Of a problem with a block: the write that wrote the block last, and the write before that.
@@ -67,12 +68,12 @@ class DiskTeller {
   Story story_;
   FindingBits findings_ = 0;
   std::string cannot_happen_;
-  std::vector<uint32_t> ids_;                      // of all steps
-  std::map<uint64_t, uint32_t> numbers_;           // of writes in the story, by serial number
-  std::map<uint64_t, EventName> names_;            // by serial number
-  std::vector<Tree> past_;                         // trees before the one that is right now
-  std::vector<std::string> calls_;                 // "'fsync /a' (step 3)", by the number in the expectation
-  std::string before_calls_ = "the first mount";   // what promised the tree before the first call
+  std::vector<uint32_t> ids_;                     // of all steps
+  std::map<uint64_t, uint32_t> numbers_;          // of writes in the story, by serial number
+  std::map<uint64_t, EventName> names_;           // by serial number
+  std::vector<Tree> past_;                        // trees before the one that is right now
+  std::vector<std::string> calls_;                // "'fsync /a' (step 3)", by the number in the expectation
+  std::string before_calls_ = "the first mount";  // what promised the tree before the first call
   std::vector<const Event*> events_;
 };
 

@@ -33,8 +33,9 @@ void StepRecorder::name_events(const Log& log, size_t from, uint64_t base, uint3
     const Event& event = *events_[i];
     if (!is_named(event)) continue;
     const uint64_t serial = base + event.number;
-    names_[serial] = {steps_.back().id, cut, ++nth, event.disk,
-                      event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
+    names_[serial] = {
+        steps_.back().id, cut, ++nth, event.disk,
+        event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
     address_[serial] = event.first.value;
   }
 }

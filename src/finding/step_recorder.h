@@ -1,9 +1,9 @@
 // StepRecorder: the moves of a search by names.
 //
 // A search knows its moves as ordinals. The recorder follows them on a worker, and writes down what each was:
-// the op, the failure, and for each power cut the events that were lost. Where crash states are decided as they
-// are read, an event that a cut left undecided may be decided by a later step; it is then named in the cut in
-// which it was in doubt. Events that were never decided count as kept: nothing has read them.
+// the op, the failure, and for each power cut the events that were lost. Where crash states are decided as
+// they are read, an event that a cut left undecided may be decided by a later step; it is then named in the
+// cut in which it was in doubt. Events that were never decided count as kept: nothing has read them.
 //
 //   StepRecorder recorder(worker);
 //   worker.go(state, move);
@@ -43,10 +43,10 @@ class StepRecorder {
  private:
   // An event that a power cut may have lost.
   struct Doubt {
-    size_t step = 0, cut = 0;             // in steps_
-    size_t parts = 0;                     // how many it has
-    std::set<uint32_t> lost;              // of these
-    std::map<Digest, uint32_t> stages;    // by content, where parts are stages
+    size_t step = 0, cut = 0;           // in steps_
+    size_t parts = 0;                   // how many it has
+    std::set<uint32_t> lost;            // of these
+    std::map<Digest, uint32_t> stages;  // by content, where parts are stages
   };
 
   void name_events(const Log& log, size_t from, uint64_t base, uint32_t cut);

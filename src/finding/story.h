@@ -23,7 +23,7 @@ enum class WriteStatus : uint8_t {
 };
 
 struct WriteRecord {
-  uint32_t number = 0;   // counted from 1 through the whole story
+  uint32_t number = 0;  // counted from 1 through the whole story
   uint32_t disk = 0;
   uint64_t address = 0;  // first block, on that disk
   uint64_t blocks = 1;
@@ -56,7 +56,7 @@ struct Story {
   std::vector<StoryStep> steps;
   std::vector<WriteRecord> writes;
   std::vector<FindingKind> findings;  // what the last step showed
-  std::optional<Image> image;  // the disk that the last power cut left, before recovery
+  std::optional<Image> image;         // the disk that the last power cut left, before recovery
 
   bool shows(FindingKind kind) const;
   uint32_t ops() const;  // ops begun

@@ -1,6 +1,6 @@
-// CheckJudge: how a system came back by its own account: it mounts (R1), can be walked (R2), checks clean (R4,
-// and problems that the catalogue knows by name, M), can be used (R5), comes back the same after a power cut in
-// recovery (R6) and without its repair (R7).
+// CheckJudge: how a system came back by its own account: it mounts (R1), can be walked (R2), checks clean
+// (R4, and problems that the catalogue knows by name, M), can be used (R5), comes back the same after a power
+// cut in recovery (R6) and without its repair (R7).
 #pragma once
 
 #include "judge/judge.h"

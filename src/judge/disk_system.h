@@ -28,8 +28,8 @@ class DiskSystem {
  public:
   using State = DiskSystemState;
 
-  // Formats and mounts. Bad input where that fails, or bounds and device do not fit the target. `further` makes
-  // judges beyond those that every check has.
+  // Formats and mounts. Bad input where that fails, or bounds and device do not fit the target. `further`
+  // makes judges beyond those that every check has.
   static Result<DiskSystem> make(DiskSetup setup, MakeJudges further = {});
 
   void initial(State& to) const { to = initial_; }
@@ -44,7 +44,8 @@ class DiskSystem {
     if (from.over) return;
     const WorkerPool::Lease worker(*workers_);
     worker->begin(from, StopSignal::of(sink));
-    const uint64_t runs = worker->machine().recoverer().runs(), images = worker->machine().recoverer().images();
+    const uint64_t runs = worker->machine().recoverer().runs(),
+                   images = worker->machine().recoverer().images();
     const auto ops = static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), DiskMove::kOps));
     for (uint32_t op = 0; op < ops && !worker->stopped(); ++op) {
       worker->run(op);
@@ -57,7 +58,8 @@ class DiskSystem {
         }
       } while (!worker->stopped() && worker->run_again());
     }
-    workers_->add(worker->machine().cuts().counts(), worker->machine().recoverer().runs() - runs, worker->machine().recoverer().images() - images);
+    workers_->add(worker->machine().cuts().counts(), worker->machine().recoverer().runs() - runs,
+                  worker->machine().recoverer().images() - images);
   }
 
   // Executes one choice; see explore/system.h. False if `from` has no such choice, or `stop` was raised.

@@ -4,8 +4,8 @@
 // and faults. Adding one touches no other. A judge that compares systems is shown the episodes of several
 // machines; most judges look at the first.
 //
-// A judge is stateless but for its value: a small value that is a part of each explored state. The value of the
-// state at hand is given with begin(); what it becomes is asked for after each transition.
+// A judge is stateless but for its value: a small value that is a part of each explored state. The value of
+// the state at hand is given with begin(); what it becomes is asked for after each transition.
 //
 //   class NoLongNames : public Judge {
 //     std::span<const FindingKind> may_find() const override { return kMine; }
@@ -56,7 +56,7 @@ struct OpEnd {
 // A system has come back after a power cut, or a damaged one after its repair.
 struct Comeback {
   std::span<const Recovery* const> recoveries;  // one for each machine
-  size_t promises = 0;                 // promises of the op's log that had been made when the power went
+  size_t promises = 0;                  // promises of the op's log that had been made when the power went
   const Tree* uninterrupted = nullptr;  // after a power cut in recovery: what came back without it
   bool damaged = false;                 // there was no power cut: the repair of a damaged start
 };

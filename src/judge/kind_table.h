@@ -1,7 +1,7 @@
 // KindTable: the kinds of findings of one check, numbered by what its judges declare.
 //
-// The catalogue may grow without bound; a check uses a few kinds of it, and its search counts them as bits. The
-// numbers follow the order of the catalogue.
+// The catalogue may grow without bound; a check uses a few kinds of it, and its search counts them as bits.
+// The numbers follow the order of the catalogue.
 //
 //   KindTable kinds({FindingKind::kWrongErrno, FindingKind::kNotAllowed});
 //   outcome.findings |= kinds.bit(FindingKind::kNotAllowed);   // bit 1
@@ -27,7 +27,8 @@ class KindTable {
     kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
     number(std::move(kinds), ~FindingBits{0});
   }
-  // Numbered in the order of the list, for models with bits of their own. Only those in `possible` can be found.
+  // Numbered in the order of the list, for models with bits of their own. Only those in `possible` can be
+  // found.
   KindTable(std::vector<FindingKind> kinds, FindingBits possible) : KindTable() {
     number(std::move(kinds), possible);
   }

@@ -80,12 +80,11 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
 
 bool ReferenceJudge::judge_answer(const Episode& episode, Opinion& opinion) const {
   const OpResult& answer = episode.answer;
-  const bool no_space = answer.error == ENOSPC && expected_.error == 0 &&
-                        setup_.kind.claims.limited_space && needs_space(episode.op.kind);
+  const bool no_space = answer.error == ENOSPC && expected_.error == 0 && setup_.kind.claims.limited_space &&
+                        needs_space(episode.op.kind);
   if (no_space) opinion.marks |= kNoSpace;
   if (expected_.error != 0) opinion.marks |= kRefused;
-  const bool same =
-      mutant(Mutant::kCompareErrnoOnly) ? answer.error == expected_.error : answer == expected_;
+  const bool same = mutant(Mutant::kCompareErrnoOnly) ? answer.error == expected_.error : answer == expected_;
   if (no_space || same || episode.is_refusal()) return true;
   opinion.found(episode.failed ? FindingKind::kHiddenError : FindingKind::kWrongErrno);
   return false;
@@ -98,8 +97,7 @@ void ReferenceJudge::move_on(const Episode& episode, Tree tree) {
   after_ = *from_;
   during_ = *from_;
   const int error = episode.answer.error;
-  const bool may_be_done =
-      episode.is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
+  const bool may_be_done = episode.is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
   words_ = &episode.words;
   if (words_->count() != 0) heed_words(episode, tree, may_be_done);
   if (error == 0 || may_be_done) {

@@ -1,5 +1,5 @@
-// ReferenceJudge: the reference tree with its contract. Answers and effects of ops (O), and what a power cut may
-// leave (R3).
+// ReferenceJudge: the reference tree with its contract. Answers and effects of ops (O), and what a power cut
+// may leave (R3).
 //
 // Its value in a state is the expectation: the trees that are right now and after a power cut. The workload
 // generates ops from that tree too, so the expectation has a place of its own in the state.

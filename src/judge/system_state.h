@@ -37,8 +37,8 @@ struct DiskSystemState {
 // The fingerprint of all states in which a path ended.
 inline constexpr Digest kOverPrint{0x6f766572, 1};
 
-// What dedup by shape takes for one state: equal shapes of trees, as many ops on the whole system, and the same
-// kinds of the last `ops` (at most 8) ops. Coarse: it says nothing of disk, memory or what is in doubt.
+// What dedup by shape takes for one state: equal shapes of trees, as many ops on the whole system, and the
+// same kinds of the last `ops` (at most 8) ops. Coarse: it says nothing of disk, memory or what is in doubt.
 inline Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
@@ -53,8 +53,8 @@ inline Digest shape_print(const DiskSystemState& state, uint32_t ops) {
 //                   follow in the same manner
 //   bits 36 .. 63   of a crash point: the index of the outcome (machine/power_cuts.h), in enumeration order
 //
-// All three depend on nothing but the state and the setup. What has a greater number is left out, and the mark
-// kLeftOut says so. Choices never leave the process, except in checkpoints: a finding names its steps.
+// All three depend on nothing but the state and the setup. What has a greater number is left out, and the
+// mark kLeftOut says so. Choices never leave the process, except in checkpoints: a finding names its steps.
 struct DiskMove {
   static constexpr uint32_t kOps = 1u << 16, kPositions = 1u << 20, kStates = 1u << 28;
 

@@ -61,13 +61,15 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
   if (const Status fits = setup.cuts.device.check(geometry); !fits) return fits.error();
   if (setup.cuts.lazy && setup.cuts.device.scattered)
     return bad_input(
-        "crash=lazy cannot be combined with a device that scatters writes. It is not needed there: the device "
+        "crash=lazy cannot be combined with a device that scatters writes. It is not needed there: the "
+        "device "
         "keeps order, so there are few crash states. Use crash=subsets");
   Bounds bounds = bounds_for(setup.kind, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
-  return CheckPlan{std::move(setup), std::move(bounds), Image(geometry), rules, std::move(kinds), std::move(further)};
+  return CheckPlan{std::move(setup), std::move(bounds), Image(geometry), rules,
+                   std::move(kinds), std::move(further)};
 }
 
 Worker::Worker(const CheckPlan& plan)
@@ -189,7 +191,8 @@ void Worker::judge_op() {
   if (setup_.cuts.enabled && (!op_.over || episode.is_gone())) machine_.restart_cuts();
 }
 
-// The repair of the damaged disk that the search starts with, judged as a recovery. The power does not go in it.
+// The repair of the damaged disk that the search starts with, judged as a recovery. The power does not go in
+// it.
 void Worker::run_repair() {
   op_.letter = static_cast<uint8_t>(static_cast<unsigned>(OpKind::kFsck) + 1);
   machine_.perform_repair(from_->disk);
@@ -221,8 +224,8 @@ bool Worker::next_point() {
     }
     reference_.begin_point(point->promises);
     const Digest what = digest_at(1, point->epoch.digest()) + digest_at(2, reference_.point_digest());
-    // Only an outcome can say that there may be points without a number. So the last one with a number is tried
-    // even if it was seen.
+    // Only an outcome can say that there may be points without a number. So the last one with a number is
+    // tried even if it was seen.
     if (!seen_points_.insert(what) && position + 1 < DiskMove::kPositions) continue;
     crash_.move.position = position;
     crash_.number = 0;
@@ -272,10 +275,9 @@ void Worker::judge_crash() {
   PowerCuts& cuts = machine_.cuts();
   const Recovery& recovery = cuts.recovered();
   const Recovery* const recoveries[] = {&recovery};
-  const Opinion opinion =
-      opinion_of({.recoveries = recoveries,
-                  .promises = cuts.promises(),
-                  .uninterrupted = cuts.level() == 0 ? nullptr : &cuts.tree_before()});
+  const Opinion opinion = opinion_of({.recoveries = recoveries,
+                                      .promises = cuts.promises(),
+                                      .uninterrupted = cuts.level() == 0 ? nullptr : &cuts.tree_before()});
   crash_.outcome = {opinion.findings, opinion.marks | recovery.marks, recovery.work};
   crash_.over = opinion.over || !recovery.alive || from_->system_ops >= setup_.max_system_ops;
   if (cuts.level() != 0) crash_.outcome.marks |= kCutInRecovery;
@@ -304,15 +306,14 @@ bool Worker::go(const DiskSystemState& from, const DiskMove& move, StopSignal st
   return false;
 }
 
-bool Worker::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to,
-                    StopSignal stop) {
+bool Worker::follow(const DiskSystemState& from, const DiskMove& move, DiskSystemState& to, StopSignal stop) {
   if (!go(from, move, stop)) return false;
   crash_.is_cut ? put_crash(to) : put_end(to);
   return true;
 }
 
-// A crash state that was built is known by its image. Others are known by what they lead to: memory, tree, and
-// the disk as the power cut left it with the events of recovery.
+// A crash state that was built is known by its image. Others are known by what they lead to: memory, tree,
+// and the disk as the power cut left it with the events of recovery.
 Digest Worker::crash_digest() {
   PowerCuts& cuts = machine_.cuts();
   if (const CrashState* state = cuts.built()) return state->digest();

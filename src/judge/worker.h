@@ -1,8 +1,8 @@
 // Worker: one worker's machine and judges; what expand() of the transition system works with.
 //
-// A target is stateful and used by one thread, while a transition system is immutable and shared. So everything
-// that changes lives in workers, which expand() leases from a pool. A worker remembers things between leases
-// only to be faster: what it answers depends on the state and the setup alone.
+// A target is stateful and used by one thread, while a transition system is immutable and shared. So
+// everything that changes lives in workers, which expand() leases from a pool. A worker remembers things
+// between leases only to be faster: what it answers depends on the state and the setup alone.
 //
 //   worker.begin(state);
 //   for (uint32_t op = 0; op < worker.ops().size(); ++op) {
@@ -55,7 +55,8 @@ class Worker {
   // The formatted and mounted target. An errno if it cannot be had.
   int put_initial(DiskSystemState& to);
 
-  // Lists what can be done from here. Borrows the state. Once `stop` is raised there are no more crash states.
+  // Lists what can be done from here. Borrows the state. Once `stop` is raised there are no more crash
+  // states.
   void begin(const DiskSystemState& from, StopSignal stop = {});
   bool stopped() const { return stop_.raised(); }
   const std::vector<Candidate>& ops() const { return ops_; }
@@ -83,7 +84,8 @@ class Worker {
 
   // Performs a named op with a named failure, for a replay. False if the failure did not come about.
   bool run(const DiskSystemState& from, const Op& op, const InjectedFailure& failure);
-  // Judges what came back from a power cut after so many promises, for a replay, and gives the state after it.
+  // Judges what came back from a power cut after so many promises, for a replay, and gives the state after
+  // it.
   const Outcome& judge(const Recovery& recovery, size_t promises, const Tree* uninterrupted);
   void put_comeback(const Recovery& recovery, const MediaState& disk, DiskSystemState& to);
 

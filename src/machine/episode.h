@@ -27,11 +27,11 @@ PromiseScope promise_of(const TargetKind& kind, OpKind op);
 struct Episode {
   Op op;
   OpResult answer;
-  InjectedFailure failure;  // what was to fail
-  bool failed = false;      // and did
-  uint32_t faults = 0;      // as bits of Fault
-  uint32_t marks = 0;       // reached, as bits of Outcome::marks
-  uint16_t new_edges = 0;   // of instrumented code
+  InjectedFailure failure;   // what was to fail
+  bool failed = false;       // and did
+  uint32_t faults = 0;       // as bits of Fault
+  uint32_t marks = 0;        // reached, as bits of Outcome::marks
+  uint16_t new_edges = 0;    // of instrumented code
   size_t events_before = 0;  // events of the media's log that are older than the op
   StableWords words;         // what the target said to be stable in the middle of the op
   bool promised = false;     // the op returned and made a promise: the last one of its log

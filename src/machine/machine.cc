@@ -10,8 +10,7 @@
 namespace sisyfs {
 
 PromiseScope promise_of(const TargetKind& kind, OpKind op) {
-  const bool syncs_file =
-      op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
+  const bool syncs_file = op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
   const bool all = kind.claims.durable_ops || !kind.has_disk() ||
                    (syncs_file ? kind.claims.fsync_all : op == OpKind::kSync || op == OpKind::kRemount);
   if (all) return PromiseScope::kAll;

@@ -12,9 +12,9 @@
 //   }
 //
 // How it is brought back: the disks are values and are copied. The memory of the target is loaded where the
-// target can save it (SavesMemory); otherwise the target is mounted again on the image, which is right only for
-// a target that keeps nothing in memory between two ops. A target with a past that cannot be saved repeats its
-// calls by itself (adapters/plugin does).
+// target can save it (SavesMemory); otherwise the target is mounted again on the image, which is right only
+// for a target that keeps nothing in memory between two ops. A target with a past that cannot be saved
+// repeats its calls by itself (adapters/plugin does).
 #pragma once
 
 #include <memory>

@@ -8,10 +8,7 @@
 namespace sisyfs {
 
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
-    : none(setup.cuts.device, blank),
-      points(setup.cuts.device, MediaState(blank)),
-      eager(none),
-      lazy(none) {}
+    : none(setup.cuts.device, blank), points(setup.cuts.device, MediaState(blank)), eager(none), lazy(none) {}
 
 PowerCuts::PowerCuts(const DiskSetup& setup, Recoverer& recoverer, const Image& blank)
     : setup_(setup), recoverer_(recoverer), rest_(setup.cuts.device, blank) {
@@ -138,9 +135,13 @@ Digest PowerCuts::start_digest() {
 PowerCuts::Cut PowerCuts::cut(uint32_t number, bool decided_by_trial) {
   Level& level = *levels_[number];
   const Epoch& epoch = setup_.cuts.lazy ? level.lazy.epoch() : level.state->epoch();
-  Cut cut{&epoch, level.reason, level.event, level.promises,
+  Cut cut{&epoch,
+          level.reason,
+          level.event,
+          level.promises,
           number == 0 ? nullptr : &levels_[number - 1]->recovered.log,
-          number == 0 ? 0 : levels_[number - 1]->serial, {}};
+          number == 0 ? 0 : levels_[number - 1]->serial,
+          {}};
   if (!setup_.cuts.lazy) {
     for (const uint32_t kept : level.state->kept()) cut.kept.push_back({kept, kept});
     return cut;

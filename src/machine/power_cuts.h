@@ -10,8 +10,8 @@
 //     while (cuts.next()) judge(cuts.recovered());
 //   }
 //
-// The outcomes of a crash point are numbered: each crash state is followed by the outcomes of power cuts in its
-// recovery. The numbers depend on the disk and the setup alone, never on what was remembered.
+// The outcomes of a crash point are numbered: each crash state is followed by the outcomes of power cuts in
+// its recovery. The numbers depend on the disk and the setup alone, never on what was remembered.
 //
 // A power cut in recovery is skipped as long as recovery has changed nothing that it had read: a second
 // recovery then reads the same and does the same (FiSC, 6.1).
@@ -105,7 +105,7 @@ class PowerCuts {
     size_t event = 0;     // where the power went
     size_t promises = 0;  // made before that
     uint64_t serial = 0;  // of the first event of the recovery from it
-    size_t skip = 0;   // up to here no event changed what was read
+    size_t skip = 0;      // up to here no event changed what was read
     bool at_point = false;
     StateCount judged;   // of this look, so far
     Recovery recovered;  // where there is a level below

@@ -15,11 +15,10 @@ MediaState Settler::settle(const MediaState& state) {
     const auto last = std::find_if(events_.rbegin(), events_.rend(), [](const Event* event) {
       return event->changes_blocks() || event->kind == EventKind::kFlush;
     });
-    durable = last == events_.rend() ||
-              ((*last)->kind == EventKind::kFlush && state.current.geometry().disks == 1);
+    durable =
+        last == events_.rend() || ((*last)->kind == EventKind::kFlush && state.current.geometry().disks == 1);
   }
-  if (durable && state.undecided.empty())
-    return MediaState(state.current, state.log.next_serial());
+  if (durable && state.undecided.empty()) return MediaState(state.current, state.log.next_serial());
   points_.restart(state);
   while (points_.next() != nullptr) {
   }

@@ -1,4 +1,5 @@
-// Settler: what is durable of a disk moves out of its log, and disks that cannot be told apart are known again.
+// Settler: what is durable of a disk moves out of its log, and disks that cannot be told apart are known
+// again.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,8 @@ namespace {
 
 class Trial {
  public:
-  Trial(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree, std::string* why)
+  Trial(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
+        std::string* why)
       : kind_(kind), target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
 
   bool run() {

@@ -155,7 +155,8 @@ Json to_json(const Setup& setup, const Check& check, const SearchOptions& option
             {"seconds", result.seconds},
             {"checkpoint", options.checkpoint ? Json(options.checkpoint->path) : Json()}};
   json["marks"] = Json::object();
-  for (const MarkInfo& mark : check.marks()) json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
+  for (const MarkInfo& mark : check.marks())
+    json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
   json["findings"] = Json::array();
   for (const ToldFinding& finding : findings) json["findings"].push_back(to_json(finding));
   return json;

@@ -253,8 +253,7 @@ std::string tell(const ToldFinding& told, const TextStyle& style) {
       out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write), write.label,
                          status_text(write.status));
   }
-  out += fmt::format("\n  Replay: ./sisyfs replay {}\n",
-                     make_token(finding));
+  out += fmt::format("\n  Replay: ./sisyfs replay {}\n", make_token(finding));
   return out;
 }
 

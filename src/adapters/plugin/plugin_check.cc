@@ -9,8 +9,8 @@
 #include "adapters/plugin/plugin_host.h"
 #include "adapters/plugin/plugin_target.h"
 #include "disk/media.h"
-#include "judge/catalogue.h"
 #include "finding/disk_check.h"
+#include "judge/catalogue.h"
 #include "judge/workload_options.h"
 
 namespace sisyfs {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "machine/setup.h"
 #include "finding/registry.h"
+#include "machine/setup.h"
 
 namespace sisyfs {
 

@@ -139,7 +139,8 @@ void try_settings(Entry& entry, const std::string& target, const std::vector<std
   if (!named) return entry.complain(named.error().message);
   std::erase_if(findings, [&](FindingKind kind) { return named->check->kinds().bit_or_none(kind) != 0; });
   if (!findings.empty())
-    entry.complain(fmt::format("{} cannot have the finding {} with these settings", target, codes_of(findings)));
+    entry.complain(
+        fmt::format("{} cannot have the finding {} with these settings", target, codes_of(findings)));
 }
 
 Exhibit read_exhibit(Entry& entry, std::set<std::string>& names) {

@@ -37,10 +37,11 @@ struct Exhibit {
   std::string waits;  // the missing feature without which it cannot be found; then the rest is unset
   SearchOrder search = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
-  uint32_t depth = 0;  // to which the search goes
-  std::vector<FindingKind> only;   // findings to look for; empty: all
-  std::vector<FindingKind> finds;  // findings that must be there when the search ends, by the catalogue's order
-  uint32_t at = 0;                 // depth of the first of them
+  uint32_t depth = 0;             // to which the search goes
+  std::vector<FindingKind> only;  // findings to look for; empty: all
+  std::vector<FindingKind>
+      finds;        // findings that must be there when the search ends, by the catalogue's order
+  uint32_t at = 0;  // depth of the first of them
   Twin twin = Twin::kClean;
   bool in_long_run = false;  // takes long: shown only with --long
 };

@@ -137,7 +137,8 @@ bool Round::go(const Exhibit& exhibit) {
   if (shown->fit != Fit::kWaits) {
     json["search"] = search_json(shown->search);
     if (found)
-      json.update({{"found_at", shown->search.found_at}, {"token", shown->token}, {"replayed", shown->replayed}});
+      json.update(
+          {{"found_at", shown->search.found_at}, {"token", shown->token}, {"replayed", shown->replayed}});
     if (shown->twin_ran) json["twin"] = search_json(shown->twin);
   }
   exhibits_.push_back(std::move(json));

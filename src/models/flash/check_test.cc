@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "explore/same_result_for_test.h"
-#include "judge/catalogue.h"
 #include "finding/disk_check.h"
+#include "judge/catalogue.h"
 #include "models/flash/target.h"
 
 namespace sisyfs::flash {
