@@ -8,6 +8,7 @@
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/mapping/target.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -167,7 +168,7 @@ SearchResult search(DiskSetup setup, uint32_t depth = 4) {
   EXPECT_TRUE(check);
   SearchOptions options;
   options.bounds.depth = depth;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 TEST(AdapterTest, TheSystemWithoutAFaultIsClean) {
@@ -193,11 +194,11 @@ TEST_P(PlantedTest, IsFoundByItsKindAndNoOther) {
 TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
   const auto check = make_disk_check(setup_for(GetParam().bug, GetParam().buffered));
   ASSERT_TRUE(check);
-  const auto found = (*check)->find_traces({}, bit(GetParam().found)).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(GetParam().found)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
-  EXPECT_EQ(story->findings, bit(GetParam().found));
+  EXPECT_EQ(catalogue_bits(story->findings), bit(GetParam().found));
   const StoryStep& last = story->steps.back();
   bool observed = false;
   for (const Observation& seen : last.observed)
@@ -226,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(AdapterTest, PlantedTest,
 TEST(AdapterTest, LostDurabilityIsCalledSo) {
   const auto check = make_disk_check(setup_for(Bug::kFlush));
   ASSERT_TRUE(check);
-  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);

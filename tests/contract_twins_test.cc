@@ -12,6 +12,7 @@
 
 #include "finding/disk_check.h"
 #include "toy_fs.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -86,7 +87,7 @@ SearchResult search(DiskSetup setup, uint32_t depth) {
   EXPECT_TRUE(check);
   SearchOptions options;
   options.bounds.depth = depth;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 TEST(ContractTwinsTest, TheDocumentKnowsTheSameSystems) {
@@ -111,7 +112,7 @@ TEST_P(TwinTest, IsFoundUnderTheClaimsThatTheDocumentSays) {
     EXPECT_EQ(result.findings != 0 ? "found" : "accepted", (*row)[c]) << result.findings;
     EXPECT_EQ(result.left_out, 0u);
     // What `structure` is about is found by all; the rest is a matter of the contract and of nothing else.
-    const uint32_t wrong = bit(habits.late_inode ? FindingKind::kNotWalkable : FindingKind::kNotAllowed);
+    const FindingBits wrong = bit(habits.late_inode ? FindingKind::kNotWalkable : FindingKind::kNotAllowed);
     if (result.findings != 0) {
       EXPECT_NE(result.findings & wrong, 0u);
     }
@@ -206,11 +207,11 @@ DiskSetup setup_for(const Loss& loss, const Habits& habits) {
 TEST_P(LossTest, IsFoundAndToldByName) {
   const auto check = make_disk_check(setup_for(GetParam(), GetParam().habits));
   ASSERT_TRUE(check);
-  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
-  EXPECT_EQ(story->findings, bit(FindingKind::kNotAllowed));
+  EXPECT_EQ(catalogue_bits(story->findings), bit(FindingKind::kNotAllowed));
   EXPECT_EQ(story->steps.back().expected.back(), GetParam().told);
 }
 

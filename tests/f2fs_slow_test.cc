@@ -4,6 +4,7 @@
 
 #include "judge/catalogue.h"
 #include "models/f2fs/check.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {
@@ -20,7 +21,7 @@ SearchResult search(const Settings& settings, uint32_t depth, Dedup dedup) {
   search.dedup = dedup;
   search.threads = 2;
   search.digest_visited = false;
-  SearchResult result = (*check)->search(search, {});
+  SearchResult result = catalogued_search(**check, search);
   EXPECT_EQ(result.stopped, Stop::kNo);
   return result;
 }

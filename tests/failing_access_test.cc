@@ -4,6 +4,7 @@
 #include "finding/disk_check.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -17,7 +18,7 @@ SearchResult search(DiskSetup setup, uint32_t depth, uint32_t failures) {
   SearchOptions options;
   options.bounds.depth = depth;
   options.threads = 2;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 DiskSetup journal_setup(const Settings& settings) {
@@ -71,12 +72,12 @@ TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
   setup.failures.most = 1;
   const Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
   ASSERT_TRUE(check);
-  const auto found = (*check)->find_traces({}, bit(FindingKind::kHiddenError)).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(FindingKind::kHiddenError)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
   ASSERT_FALSE(story->steps.empty());
-  EXPECT_EQ(story->findings, bit(FindingKind::kHiddenError));
+  EXPECT_EQ(catalogue_bits(story->findings), bit(FindingKind::kHiddenError));
   EXPECT_NE(story->steps.back().text.find("to the disk fails"), std::string::npos)
       << story->steps.back().text;
 }

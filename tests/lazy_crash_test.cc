@@ -14,6 +14,7 @@
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -37,8 +38,8 @@ DiskSetup setup_of(const std::string& target, const Settings& settings) {
 
 // What power cuts bring about on all paths of so many steps: what is found, and what comes back.
 struct Outcomes {
-  std::set<std::pair<uint32_t, Digest>> all;
-  uint32_t findings = 0;
+  std::set<std::pair<FindingBits, Digest>> all;
+  FindingBits findings = 0;
   uint64_t crash_states = 0, recoveries = 0, images = 0, left_out = 0, states = 0;
 };
 
@@ -51,10 +52,11 @@ struct Gather {
 
   DiskSystemState& next() { return scratch; }
   void commit(Choice choice, const Outcome& outcome) {
-    out.findings |= outcome.findings;
+    const FindingBits findings = catalogue_bits(system.workers().plan().kinds.in(outcome.findings));
+    out.findings |= findings;
     (void)choice;
     const Digest tree = scratch.over ? Digest{} : scratch.expectation.now().digest();
-    out.all.emplace(outcome.findings, tree);
+    out.all.emplace(findings, tree);
     if (!scratch.over && seen.insert(scratch.print).second) next_states.push_back(scratch);
   }
 };
@@ -78,10 +80,10 @@ Outcomes outcomes(const std::string& target, Settings settings, const std::strin
     now.swap(later);
   }
   out.states = seen.size();
-  out.crash_states = system->rigs().stood_for();
-  out.recoveries = system->rigs().runs();
-  out.images = system->rigs().images();
-  out.left_out = system->rigs().left_out();
+  out.crash_states = system->workers().stood_for();
+  out.recoveries = system->workers().runs();
+  out.images = system->workers().images();
+  out.left_out = system->workers().left_out();
   return out;
 }
 
@@ -154,7 +156,7 @@ TEST_P(LazyCrash, FindsWhatEveryCrashStateByItselfFinds) {
 
 // Performs an op by its words, to its end.
 void perform(const DiskSystem& system, DiskSystemState& state, const std::string& words) {
-  RigPool::Lease rig(system.rigs());
+  WorkerPool::Lease rig(system.workers());
   rig->begin(state);
   for (uint32_t op = 0; op < rig->ops().size(); ++op) {
     if (to_text(rig->ops()[op].op) != words) continue;
@@ -181,9 +183,9 @@ TEST(LazyCrash, SixtyBlocksInDoubtAreExhausted) {
   Gather sink{*system, out, seen, later, {}};
   system->expand(state, sink);
   EXPECT_EQ(out.findings, 0u);
-  EXPECT_EQ(system->rigs().left_out(), 0u);
-  EXPECT_GE(system->rigs().stood_for(), uint64_t{1} << 60);
-  EXPECT_LT(system->rigs().runs(), 5000u);
+  EXPECT_EQ(system->workers().left_out(), 0u);
+  EXPECT_GE(system->workers().stood_for(), uint64_t{1} << 60);
+  EXPECT_LT(system->workers().runs(), 5000u);
 }
 
 // A system that keeps the names of up to two files in memory, and on its disk one byte in each of three
@@ -245,7 +247,7 @@ SearchResult search_few_bytes(std::function<std::unique_ptr<Target>()> make, boo
   EXPECT_TRUE(check);
   SearchOptions options;
   options.bounds.depth = depth;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 // Does not look at a block before its third mount, and then chokes on one of its contents: what the first
@@ -343,7 +345,7 @@ TEST(NestedCrash, ReplayThatForgetsToFlushNeedsAPowerCutInRecovery) {
       Settings settings = wrong;
       settings.insert(settings.end(), {"files=1", "dirs=1", "depth=1", "write=1", nesting});
       const bool nested = std::string(nesting) == "nesting=1";
-      const uint32_t findings = outcomes("journal", settings, "lazy", 3).findings;
+      const FindingBits findings = outcomes("journal", settings, "lazy", 3).findings;
       EXPECT_EQ((findings & bit(FindingKind::kNotRepeatable)) != 0, nested) << wrong[0] << ' ' << nesting;
       EXPECT_EQ((findings & bit(FindingKind::kNotAllowed)) != 0, nested) << wrong[0] << ' ' << nesting;
     }

@@ -11,6 +11,7 @@
 
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -93,10 +94,10 @@ SearchResult search(DiskSetup setup, uint32_t depth) {
   EXPECT_TRUE(check);
   SearchOptions options;
   options.bounds.depth = depth;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
-constexpr uint32_t kOutOfRange = bit(FindingKind::kOutOfRange);
+constexpr FindingBits kOutOfRange = bit(FindingKind::kOutOfRange);
 
 // --- accesses outside of the disk, wherever they come from ---
 
@@ -115,19 +116,19 @@ TEST(StrayAccessTest, OfAWalkIsToldEachTime) {
   ASSERT_TRUE(system);
   DiskSystemState state;
   system->initial(state);
-  RigPool::Lease rig(system->rigs());
-  rig->begin(state);
+  WorkerPool::Lease worker(system->workers());
+  worker->begin(state);
   for (int time = 0; time < 3; ++time) {
-    rig->run(0);
-    EXPECT_EQ(rig->outcome().findings, kOutOfRange) << time;
+    worker->run(0);
+    EXPECT_EQ(catalogue_bits(worker->plan().kinds.in(worker->outcome().findings)), kOutOfRange) << time;
   }
 }
 
 // What is told of the first finding of this kind.
-std::string told(DiskSetup setup, uint32_t kind) {
+std::string told(DiskSetup setup, FindingKind kind) {
   const auto check = make_disk_check(std::move(setup));
   EXPECT_TRUE(check);
-  const auto found = (*check)->find_traces({}, kind).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(kind)).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story && !story->steps.back().observed.empty());
@@ -148,7 +149,7 @@ TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
     setup.cuts.lazy = lazy;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
     EXPECT_THAT(
-        told(setup, kOutOfRange),
+        told(setup, FindingKind::kOutOfRange),
         testing::MatchesRegex("who uses it afterwards (reads|writes) block [0-9]+ of a disk of [0-9]+"));
   }
 }
@@ -192,7 +193,7 @@ TEST(StrayAccessTest, OfAMountWithoutTheCheckIsTold) {
     setup.recovery.both_ways = true;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
     EXPECT_THAT(
-        told(setup, kOutOfRange),
+        told(setup, FindingKind::kOutOfRange),
         testing::MatchesRegex("the mount without its check (reads|writes) block [0-9]+ of a disk of [0-9]+"));
   }
 }

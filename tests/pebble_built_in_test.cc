@@ -11,6 +11,7 @@
 #include "bench/pebble_target.h"
 #include "disk/media.h"
 #include "finding/disk_check.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -21,7 +22,7 @@ SearchResult search(const DiskSetup& setup, uint32_t depth) {
   SearchOptions options;
   options.bounds.depth = depth;
   options.threads = 1;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 class PebbleBuiltInTest : public testing::Test {

@@ -11,6 +11,7 @@
 #include "finding/disk_check.h"
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -22,7 +23,7 @@ uint32_t findings_of(DiskSetup setup, uint32_t depth) {
   EXPECT_TRUE(check) << check.error().message;
   SearchOptions options;
   options.bounds.depth = depth;
-  return (*check)->search(options, {}).findings;
+  return catalogued_search(**check, options).findings;
 }
 
 // The first perspective that has a finding, or "none".

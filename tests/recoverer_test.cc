@@ -10,10 +10,27 @@
 #include "crash/lazy_states.h"
 #include "machine/remembering_recoverer.h"
 #include "models/f2fs/check.h"
+#include "finding/catalogue_bits_for_test.h"
+#include "judge/access_judge.h"
+#include "judge/check_judge.h"
+#include "machine/marks.h"
 #include "target/options.h"
 
 namespace sisyfs {
 namespace {
+
+// What the judges find in a recovery, as bits in the order of the catalogue.
+FindingBits findings_of(const DiskSetup& setup, const Recovery& recovery) {
+  std::vector<FindingKind> all;
+  for (const FindingInfo& kind : catalogue()) all.push_back(kind.kind);
+  const KindTable kinds(std::move(all));
+  const CheckRules rules = check_rules(setup);
+  const Recovery* const recoveries[] = {&recovery};
+  Opinion opinion{&kinds};
+  CheckJudge(setup, rules).came_back({.recoveries = recoveries}, opinion);
+  AccessJudge(setup.kind).came_back({.recoveries = recoveries}, opinion);
+  return opinion.findings;
+}
 
 struct Counts {
   unsigned states = 0, found = 0, dead = 0, repaired = 0;
@@ -35,7 +52,8 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
   disk.load(MediaState(disk.state().current));
   DiskSetup small = *setup;
   small.memo_bits = memo_bits;
-  Recoverer remembers(small, bounds, *target, blank);
+  const CheckRules rules = check_rules(*setup);
+  RememberingRecoverer remembers(small, bounds, rules, *target, blank);
   Result<Workload> workload = Workload::make(bounds);
   std::mt19937 random(seed);
   std::vector<Candidate> ops;
@@ -51,16 +69,15 @@ Counts compare(const std::vector<std::string>& settings, unsigned seed, unsigned
       for (unsigned i = 0; i < 40; ++i) {
         CrashState* state = states.next();
         if (state == nullptr) break;
-        DiskSetup forgetful = *setup;
-        forgetful.memo_bits = 0;
-        Recoverer forgets(forgetful, bounds, *again, blank);
+        Recoverer forgets(*setup, bounds, rules, *again, blank);
         const Recovery& known = remembers.recover(*state);
         const Recovery& right = forgets.recover(*state);
         ++counts.states;
-        counts.found += right.findings != 0;
+        counts.found += !right.sound;
         counts.dead += !right.alive;
         counts.repaired += (right.marks & kFsckRepaired) != 0;
-        EXPECT_EQ(known.findings, right.findings);
+        EXPECT_EQ(findings_of(*setup, known), findings_of(*setup, right));
+        EXPECT_EQ(known.sound, right.sound);
         EXPECT_EQ(known.marks, right.marks);
         EXPECT_EQ(known.work, right.work);
         EXPECT_EQ(known.alive, right.alive);
@@ -154,10 +171,11 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
     }
   }
   const DiskSetup setup = LooksInParts::setup();
+  const CheckRules rules = check_rules(setup);
   LooksInParts target;
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
-    Recoverer recoverer(setup, setup.bounds, target, blank);
+    RememberingRecoverer recoverer(setup, setup.bounds, rules, target, blank);
     CrashState state(epoch);
     for (int i = 0; i < 60; ++i) {
       for (uint32_t chain = 0; chain < 3; ++chain) state.keep(chain, random() % 3);
@@ -165,10 +183,10 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
         const Block* content = state.block(BlockAddress(block));
         return content != nullptr && content->bytes()[0] == std::byte{2};
       };
-      uint32_t expected = bad(0) ? bit(FindingKind::kNotClean) : 0;
+      FindingBits expected = bad(0) ? bit(FindingKind::kNotClean) : 0;
       if (bad(1)) expected |= bit(FindingKind::kNotMountable);
       if (expected == 0 && bad(2)) expected = bit(FindingKind::kNotUsable);
-      ASSERT_EQ(recoverer.recover(state).findings, expected);
+      ASSERT_EQ(findings_of(setup, recoverer.recover(state)), expected);
     }
     EXPECT_LE(recoverer.runs(), 27u);
   }
@@ -176,21 +194,22 @@ TEST(RecovererTest, EachPartIsKnownByWhatItReadAndTheWholeByAllOfIt) {
 
 // What comes back of each crash state of an epoch: one by one, known again or not, and lazily.
 struct AllWays {
-  std::vector<uint32_t> findings;  // by crash state, in the order of CrashStates
-  uint32_t eager = 0, lazy = 0;
+  std::vector<FindingBits> findings;  // by crash state, in the order of CrashStates
+  FindingBits eager = 0, lazy = 0;
 };
 
 AllWays recover_all(const DiskSetup& setup, Target& target, const Epoch& epoch) {
   AllWays out;
-  Recoverer recoverer(setup, setup.bounds, target, epoch.durable());
+  const CheckRules rules = check_rules(setup);
+  RememberingRecoverer recoverer(setup, setup.bounds, rules, target, epoch.durable());
   CrashStates states(epoch);
   while (CrashState* state = states.next()) {
-    out.findings.push_back(recoverer.recover(*state).findings);
+    out.findings.push_back(findings_of(setup, recoverer.recover(*state)));
     out.eager |= out.findings.back();
   }
-  Recoverer other(setup, setup.bounds, target, epoch.durable());
+  RememberingRecoverer other(setup, setup.bounds, rules, target, epoch.durable());
   LazyStates runs(epoch);
-  while (runs.next()) out.lazy |= other.recover(runs).findings;
+  while (runs.next()) out.lazy |= findings_of(setup, other.recover(runs));
   return out;
 }
 
@@ -237,7 +256,7 @@ TEST(RecovererTest, ATrialIsKnownByWhatTheWalkHasReadForIt) {
   const DiskSetup setup = LooksInParts::setup();
   RemembersWalk target;
   const AllWays all = recover_all(setup, target, one_write(blank, 2, 2));
-  EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));
+  EXPECT_EQ(all.findings, (std::vector<FindingBits>{bit(FindingKind::kNotUsable), 0}));
   EXPECT_EQ(all.lazy, all.eager);
 }
 
@@ -266,7 +285,7 @@ TEST(RecovererTest, WhetherTheCheckChangesACleanDiskDependsOnWhatWasThere) {
   const DiskSetup setup = LooksInParts::setup();
   ClearsBlindly target;
   const AllWays all = recover_all(setup, target, one_write(blank, 3, 1));
-  EXPECT_EQ(all.findings, (std::vector<uint32_t>{bit(FindingKind::kNotUsable), 0}));
+  EXPECT_EQ(all.findings, (std::vector<FindingBits>{bit(FindingKind::kNotUsable), 0}));
   EXPECT_EQ(all.lazy, all.eager);
 }
 

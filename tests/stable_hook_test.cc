@@ -8,6 +8,7 @@
 #include "finding/disk_check.h"
 #include "machine/stable_words.h"
 #include "toy_fs.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -34,7 +35,7 @@ SearchResult search(DiskSetup setup) {
   EXPECT_TRUE(check);
   SearchOptions options;
   options.bounds.depth = 4;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 Habits habits_of(Stable says, bool too_early) {
@@ -73,7 +74,7 @@ TEST(StableHookTest, WithoutTheWordNothingIsWrong) {
 Story story_of(const Habits& habits) {
   const auto check = make_disk_check(setup_for(habits));
   EXPECT_TRUE(check);
-  const auto found = (*check)->find_traces({}, bit(FindingKind::kNotAllowed)).traces;
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(FindingKind::kNotAllowed)).traces;
   EXPECT_EQ(found.size(), 1u);
   const Result<Story> story = (*check)->tell(found.at(0).trace);
   EXPECT_TRUE(story);

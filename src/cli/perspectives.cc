@@ -31,7 +31,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
   FindingBits found = 0;  // the devices differ, the kinds of findings do not
   Verdict verdict = Verdict::kPass;
   for (size_t i = 0; i < perspectives.size(); ++i) {
-    const Result<NamedCheck> named = registry().make(target, seen_from(perspectives[i].name, settings));
+    const Result<NamedCheck> named = registry().make(target, settings_for(perspectives[i].name, settings));
     if (!named) return fail(named.error());
     const std::string known = names_of(named->check->kinds().in(found));
     options = named->check->fitted(options);

@@ -16,36 +16,41 @@ class Forgetful : public Check {
   explicit Forgetful(FoundTraces answer) : answer_(std::move(answer)) {}
   Status accepts(const SearchOptions&) const override { return {}; }
   SearchResult search(const SearchOptions&, const ProgressFn&) const override { return {}; }
-  FoundTraces trace_findings(const SearchOptions&, uint32_t, const ProgressFn&) const override {
+  const KindTable& kinds() const override { return kinds_; }
+  using Check::find_traces;
+  FoundTraces find_traces(const SearchOptions&, FindingBits, const ProgressFn&) const override {
     return answer_;
   }
-  Result<Story> tell(const Trace&) const override {
-    Story story;
-    story.findings = bit(FindingKind::kLostBlock);
-    return story;
+  Result<std::vector<Step>> steps(const Trace&) const override { return std::vector<Step>(1); }
+  Replayed replay(std::span<const Step>) const override {
+    Replayed replayed;
+    replayed.story.findings = {FindingKind::kLostBlock};
+    return replayed;
   }
   std::span<const MarkInfo> marks() const override { return {}; }
 
  private:
   FoundTraces answer_;
+  KindTable kinds_{{FindingKind::kLostBlock, FindingKind::kDoublePointer}};
 };
+constexpr FindingBits kLost = 1, kDouble = 2;  // in its table
 
 Result<TracedFindings> traced(FoundTraces answer, Dedup dedup = Dedup::kExact) {
   SearchOptions options;
   options.dedup = dedup;
   SearchResult result;
-  result.findings = bit(FindingKind::kLostBlock) | bit(FindingKind::kDoublePointer);
+  result.findings = kLost | kDouble;
   const NamedCheck named{{}, std::make_unique<Forgetful>(std::move(answer))};
   return trace_findings(named, options, result);
 }
 
 std::vector<FoundTrace> of_the_lost_block() {
-  return {{static_cast<uint32_t>(FindingKind::kLostBlock), {Choice{1}}}};
+  return {{0, {Choice{1}}}};
 }
 
 TEST(TraceFindingsTest, AFindingWithoutATraceIsNamedWithTheReason) {
   for (const auto& [stopped, reason] :
-       {std::pair(Stop::kMemory, "give --memory more"), std::pair(Stop::kInterrupted, "was interrupted")}) {
+       {std::pair(Stop::kMemory, "increase --memory"), std::pair(Stop::kInterrupted, "was interrupted")}) {
     const Result<TracedFindings> e = traced({of_the_lost_block(), stopped, {}});
     ASSERT_TRUE(e);
     EXPECT_EQ(e->findings.size(), 1u);
@@ -78,7 +83,7 @@ TEST(TraceFindingsTest, TroubleOfTheSecondSearchIsTold) {
 TEST(TraceFindingsTest, WhereEachKindHasATraceNothingIsMissing) {
   FoundTraces both{of_the_lost_block(), Stop::kNo, {}};
   SearchResult result;
-  result.findings = bit(FindingKind::kLostBlock);
+  result.findings = kLost;
   const Result<TracedFindings> e = trace_findings({{}, std::make_unique<Forgetful>(both)}, {}, result);
   ASSERT_TRUE(e);
   EXPECT_EQ(e->findings.size(), 1u);

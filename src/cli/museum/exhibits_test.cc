@@ -39,10 +39,10 @@ TEST(ExhibitsTest, EntryIsReadWithItsDefaults) {
   ASSERT_TRUE(museum) << museum.error().message;
   ASSERT_EQ(museum->exhibits.size(), 1u);
   const Exhibit& e = museum->exhibits.front();
-  EXPECT_EQ(e.finds, bit(FindingKind::kLostBlock));
+  EXPECT_EQ(e.finds, std::vector{FindingKind::kLostBlock});
   EXPECT_EQ(e.at, 3u);
   EXPECT_EQ(e.depth, 3u);
-  EXPECT_EQ(e.only, 0u);
+  EXPECT_TRUE(e.only.empty());
   EXPECT_EQ(e.dedup, Dedup::kExact);
   EXPECT_EQ(e.twin, Twin::kClean);
   EXPECT_FALSE(e.in_long_run);

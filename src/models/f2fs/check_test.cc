@@ -8,6 +8,7 @@
 #include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
 #include "judge/disk_system.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {
@@ -23,7 +24,7 @@ std::unique_ptr<Check> check_with(const std::vector<std::string>& settings) {
 SearchResult search(const std::vector<std::string>& settings, uint32_t depth) {
   SearchOptions search;
   search.bounds.depth = depth;
-  return check_with(settings)->search(search, {});
+  return catalogued_search(*check_with(settings), search);
 }
 
 SearchResult search_by_shape(const std::vector<std::string>& settings, uint32_t depth, uint32_t ops,
@@ -33,7 +34,7 @@ SearchResult search_by_shape(const std::vector<std::string>& settings, uint32_t 
   search.dedup = Dedup::kShape;
   search.shape_ops = ops;
   search.threads = threads;
-  return check_with(settings)->search(search, {});
+  return catalogued_search(*check_with(settings), search);
 }
 
 TEST(F2fsCheckTest, TheRightModelIsClean) {
@@ -84,10 +85,10 @@ TEST(F2fsCheckTest, TheRootDirectoryIsLostBySegmentReuse) {
     options.bounds.depth = 8;
     options.dedup = dedup;
     options.stop = StopRule::kFirst;
-    options.watched = bit(FindingKind::kLostRoot);
+    options.watched = check->kinds().bit(FindingKind::kLostRoot);
     options.threads = 2;
     const SearchResult result = check->search(options, {});
-    ASSERT_EQ(result.findings, bit(FindingKind::kLostRoot));
+    ASSERT_EQ(catalogue_bits(*check, result.findings), bit(FindingKind::kLostRoot));
     EXPECT_EQ(result.least_depth[lost], 4u);
     const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
     ASSERT_EQ(traces.size(), 1u);
@@ -104,7 +105,7 @@ TEST(F2fsCheckTest, TheRootDirectoryIsLostBySegmentReuse) {
 // last two ops or more the same errors are found as without merging.
 TEST(F2fsCheckTest, DedupByShapeAloneHidesSegmentReuse) {
   const std::vector<std::string> wrong = {"reuse=lifo", "one_write=off"};
-  const uint32_t errors = search(wrong, 4).findings;
+  const FindingBits errors = search(wrong, 4).findings;
   EXPECT_EQ(errors, bit(FindingKind::kNotAllowed) | bit(FindingKind::kLostNode));
   EXPECT_EQ(search_by_shape(wrong, 4, 0, 2).findings, 0u);
   EXPECT_EQ(search_by_shape(wrong, 4, 1, 2).findings, bit(FindingKind::kNotAllowed));

@@ -6,6 +6,7 @@
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
 #include "models/flash/target.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::flash {
 namespace {
@@ -24,7 +25,7 @@ SearchResult search(const Settings& settings, uint32_t depth, unsigned threads =
   SearchOptions search;
   search.bounds.depth = depth;
   search.threads = threads;
-  return check_with(settings)->search(search, {});
+  return catalogued_search(*check_with(settings), search);
 }
 
 Settings operator+(Settings a, const Settings& b) {
@@ -49,9 +50,9 @@ struct Planted {
   uint32_t depth;
   FindingKind finds;
   bool interruption;  // it is seen only where a program or erase is cut off in the middle
-  uint32_t also = 0;  // findings that it has besides
+  FindingBits also = 0;  // findings that it has besides
 
-  uint32_t all() const { return bit(finds) | also; }
+  FindingBits all() const { return bit(finds) | also; }
 };
 const Planted kPlanted[] = {
     {{"checksum=off"}, {}, 2, FindingKind::kNotAllowed, true},
@@ -111,7 +112,7 @@ TEST(FlashCheckTest, AMisuseOfTheFlashIsToldWithItsPage) {
   const auto check = check_with(Settings{"erased=first"} + kNarrow);
   SearchOptions options;
   options.stop = StopRule::kFirst;
-  options.watched = bit(FindingKind::kFlashMisuse);
+  options.watched = check->kinds().bit(FindingKind::kFlashMisuse);
   const std::vector<FoundTrace> traces = check->find_traces(options, check->search(options, {})).traces;
   ASSERT_EQ(traces.size(), 1u);
   const Result<Story> story = check->tell(traces[0].trace);
@@ -155,7 +156,7 @@ TEST(FlashCheckTest, AnEraseOfAPartOfAUnitIsFoundInAnOpAndInRecovery) {
     SearchOptions first;
     first.stop = StopRule::kFirst;
     const SearchResult result = (*check)->search(first, {});
-    EXPECT_EQ(result.findings, bit(FindingKind::kFlashMisuse));
+    EXPECT_EQ(catalogue_bits(**check, result.findings), bit(FindingKind::kFlashMisuse));
     const Result<Story> story = (*check)->tell((*check)->find_traces(first, result).traces.at(0).trace);
     EXPECT_TRUE(story && !story->steps.back().observed.empty());
     return story->steps.back().observed.at(0).text;

@@ -4,6 +4,7 @@
 
 #include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::journal {
 namespace {
@@ -22,7 +23,7 @@ SearchResult search(const Settings& settings, uint32_t depth, unsigned threads =
   SearchOptions search;
   search.bounds.depth = depth;
   search.threads = threads;
-  return check_with(settings)->search(search, {});
+  return catalogued_search(*check_with(settings), search);
 }
 
 Settings operator+(Settings a, const Settings& b) {
@@ -114,11 +115,11 @@ TEST(JournalCheckTest, TheStoryOfADamagedDiskTellsWhatWasRepairedAndWhatIsGone) 
   const auto check = check_with({"start=entry-free", "fsck_dir=drop"});
   SearchOptions options;
   options.bounds.depth = 1;
-  const std::vector<FoundTrace> found = check->find_traces(options, bit(FindingKind::kNotAllowed)).traces;
+  const std::vector<FoundTrace> found = check->find_traces(options, check->kinds().bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = check->tell(found[0].trace);
   ASSERT_TRUE(story);
-  EXPECT_EQ(story->findings, bit(FindingKind::kNotAllowed));
+  EXPECT_EQ(catalogue_bits(story->findings), bit(FindingKind::kNotAllowed));
   ASSERT_EQ(story->steps.size(), 1u);
   const StoryStep& step = story->steps[0];
   EXPECT_EQ(step.op, "fsck");

@@ -12,6 +12,7 @@
 #include "models/mapping/check.h"
 #include "models/mapping/layout.h"
 #include "models/mapping/system.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::mapping {
 namespace {
@@ -156,16 +157,16 @@ struct Cell {
   unsigned blocks;
   bool naive, cache;
   const char* cuts;
-  uint32_t findings;
+  FindingBits findings;
   uint64_t states, transitions;
 };
 
-constexpr uint32_t kLost = bit(FindingKind::kLostBlock);
-constexpr uint32_t kTwice = bit(FindingKind::kDoublePointer);
-constexpr uint32_t kEio = bit(FindingKind::kNotWalkable);
+constexpr FindingBits kLost = bit(FindingKind::kLostBlock);
+constexpr FindingBits kTwice = bit(FindingKind::kDoublePointer);
+constexpr FindingBits kEio = bit(FindingKind::kNotWalkable);
 // Repair ends a chain where its file does; if another file's leads through there, that one is lost next time.
-constexpr uint32_t kAgain = bit(FindingKind::kNotClean);
-constexpr uint32_t kHarm = bit(FindingKind::kNotAllowed) | bit(FindingKind::kWrongEffect);
+constexpr FindingBits kAgain = bit(FindingKind::kNotClean);
+constexpr FindingBits kHarm = bit(FindingKind::kNotAllowed) | bit(FindingKind::kWrongEffect);
 
 SearchResult run(const Cell& cell, unsigned threads = 1, bool impossible = false) {
   const std::vector<std::string> settings = {"files=2",
@@ -180,7 +181,7 @@ SearchResult run(const Cell& cell, unsigned threads = 1, bool impossible = false
   EXPECT_TRUE(check);
   SearchOptions options;
   options.threads = threads;
-  return (*check)->search(options, {});
+  return catalogued_search(**check, options);
 }
 
 // What the steps form calls a content error is here what it is for any target: R3 where a power cut took or

@@ -4,6 +4,7 @@
 
 #include "explore/same_result_for_test.h"
 #include "judge/catalogue.h"
+#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::verifs {
 namespace {
@@ -21,7 +22,7 @@ SearchResult search(Version version, const std::vector<std::string>& settings, u
   SearchOptions options;
   options.bounds.depth = depth;
   options.threads = threads;
-  return check_with(version, settings)->search(options, {});
+  return catalogued_search(*check_with(version, settings), options);
 }
 
 TEST(VerifsCheckTest, TheRightModelsAreCleanAndGoWhereMistakesAre) {
@@ -57,13 +58,13 @@ TEST(VerifsCheckTest, EachPlantedBugIsFoundAtItsDepthAndReplays) {
       options.stop = StopRule::kFirst;
       const SearchResult result = check->search(options, {});
       EXPECT_EQ(result.verdict, Verdict::kFail);
-      EXPECT_EQ(result.findings, bit(planted.found)) << planted.switch_;
+      EXPECT_EQ(catalogue_bits(*check, result.findings), bit(planted.found)) << planted.switch_;
       const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
       ASSERT_EQ(traces.size(), 1u);
       EXPECT_EQ(traces[0].trace.size(), planted.depth) << planted.switch_;
       const Result<Story> story = check->tell(traces[0].trace);
       ASSERT_TRUE(story);
-      EXPECT_EQ(story->findings, bit(planted.found));
+      EXPECT_EQ(catalogue_bits(story->findings), bit(planted.found));
       EXPECT_TRUE(story->writes.empty()) << "there is no disk";
     }
   }
