@@ -1,5 +1,4 @@
 // Long runs as users meet them: searches that are saved, killed, bounded and gone on with; and random walks.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +11,7 @@
 #include <thread>
 
 #include "explore/checkpoint.h"
-#include "program.h"
+#include "running_program.h"
 
 namespace sisyfs {
 namespace {
@@ -33,52 +32,6 @@ constexpr const char* kMany = "check link --set blocks=5 --set cache=off ";
 constexpr const char* kHardToTrace =
     "check journal --set revoke=off --set crash=prefixes --search dfs --depth 9 --first ";
 
-// How long to wait for what a search says; under a sanitizer one takes a hundred times as long.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::chrono::minutes kPatience{30};
-#else
-constexpr std::chrono::minutes kPatience{2};
-#endif
-
-// The program while it runs.
-class Running {
- public:
-  Running(const std::string& arguments, const std::string& output) {
-    std::vector<std::string> words{SISYFS_PROGRAM};
-    std::istringstream in(arguments);
-    for (std::string word; in >> word;) words.push_back(word);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ != 0) return;
-    const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    dup2(out, STDOUT_FILENO);
-    dup2(out, STDERR_FILENO);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  ~Running() {
-    if (!ended_) end(SIGKILL);
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
-  void send(int signal) const { kill(pid_, signal); }
-  // How it ended, as waitpid() says it; 0 sends nothing.
-  int end(int signal = 0) {
-    if (signal != 0) send(signal);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    ended_ = true;
-    return status;
-  }
-
- private:
-  pid_t pid_ = -1;
-  bool ended_ = false;
-};
-
 // Waits until a file has been written this many times.
 bool written(const std::string& path, int times) {
   timespec last{};
@@ -92,16 +45,6 @@ bool written(const std::string& path, int times) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return times == 0;
-}
-
-// Waits until a text is in a file.
-bool says(const std::string& path, const std::string& text) {
-  const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start < kPatience) {
-    if (content_of(path).find(text) != std::string::npos) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
 }
 
 // What must be the same however often a search was interrupted.

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -46,10 +48,53 @@ std::string text_of_death(pid_t process, int status, bool inside) {
   return inside ? how : how + " after the call had returned; it must have written to memory of the checker";
 }
 
+std::atomic<pid_t> searching{0};  // the process of the search
+std::atomic<bool> told_to_end{false};
+
+// Ctrl-C of a terminal goes to both processes, a signal of `kill` to this one only. The search counts two
+// signals in the same moment as one.
+void pass_on(int number) {
+  told_to_end.store(true);
+  if (const pid_t child = searching.load(); child > 0) kill(child, number);
+}
+
+// While it lives, SIGINT and SIGTERM are passed on to the search, which then reports what it has found so
+// far.
+class PassesSignalsOn {
+ public:
+  explicit PassesSignalsOn(pid_t child) {
+    searching.store(child);
+    struct sigaction action {};
+    action.sa_handler = pass_on;
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  }
+  ~PassesSignalsOn() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    searching.store(0);
+  }
+  PassesSignalsOn(const PassesSignalsOn&) = delete;
+  PassesSignalsOn& operator=(const PassesSignalsOn&) = delete;
+
+  // Keeps the signals waiting, or lets them come.
+  static void hold(bool held) {
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int number : kSignals) sigaddset(&all, number);
+    sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &all, nullptr);
+  }
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM};
+  struct sigaction before_[std::size(kSignals)] = {};
+};
+
+// In the parent the signals are held, until it knows to whom to pass them on.
 pid_t begin(const std::function<int()>& search, BlackBox* box) {
   std::fflush(nullptr);
+  PassesSignalsOn::hold(true);
   const pid_t child = fork();
   if (child != 0) return child;
+  PassesSignalsOn::hold(false);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Fence::set_black_box(box);
   const int code = search();
@@ -65,25 +110,29 @@ int supervise(const std::function<int()>& search) {
   void* memory = mmap(nullptr, sizeof(BlackBox), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return search();
   auto* box = new (memory) BlackBox;
-  // Only the search handles Ctrl-C; it then reports what it knows.
-  struct sigaction ignore {
-  }, before{};
-  ignore.sa_handler = SIG_IGN;
   int code = kHarness;
   for (;;) {
     box->call = 0;
     box->inside = false;
     const pid_t child = begin(search, box);
     if (child < 0) {
-      to_stderr(fmt::format("sisyfs: cannot start a process: {}\n", std::strerror(errno)));
+      PassesSignalsOn::hold(false);
+      to_stderr(fmt::format("sisyfs: cannot begin a process: {}\n", std::strerror(errno)));
       break;
     }
-    sigaction(SIGINT, &ignore, &before);
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    {
+      const PassesSignalsOn passed_on(child);
+      PassesSignalsOn::hold(false);
+      while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
     }
-    sigaction(SIGINT, &before, nullptr);
     const bool inside = box->inside;
+    // A second Ctrl-C ends the search where it is. That is no death by what the target did.
+    if (told_to_end && WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)) {
+      signal(WTERMSIG(status), SIG_DFL);
+      raise(WTERMSIG(status));
+    }
     if (WIFEXITED(status) && !inside) {
       code = WEXITSTATUS(status);
       break;

@@ -179,6 +179,8 @@ void PluginMemory::load(const MemoryImage& wanted, Since since) {
 
 TrackerChoice choose_tracker(PluginMemory& memory, const std::function<void()>& work, int rounds) {
   using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kEnough{
+      20};  // for a tracker: with slow calls the choice matters little
   const MemoryImage start = memory.save();
   TrackerChoice choice{memory.tracker(), ""};
   double best = 0;
@@ -190,16 +192,19 @@ TrackerChoice choose_tracker(PluginMemory& memory, const std::function<void()>& 
       continue;
     }
     std::vector<double> times;
+    const Clock::time_point first = Clock::now();
     for (int round = -rounds / 4; round < rounds; ++round) {  // at first pages are still being found
       const Clock::time_point began = Clock::now();
+      if (!times.empty() && began - first > kEnough) break;
       work();
       (void)memory.save();
       memory.load(start, PluginMemory::Since::kHasNotRun);
       if (round >= 0)
         times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - began).count());
     }
-    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
-    const double cost = times[static_cast<size_t>(rounds) / 2];
+    const size_t middle = times.size() / 2;
+    std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(middle), times.end());
+    const double cost = times[middle];
     costs.emplace_back(tracker, fmt::format("{:.1f} us", cost));
     if (best == 0 || cost < best) choice.tracker = tracker, best = cost;
   }
