@@ -9,6 +9,7 @@
 #include "judge/disk_system.h"
 #include "models/mapping/target.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "machine/marks.h"
 
 namespace sisyfs {
 namespace {
@@ -239,7 +240,7 @@ TEST(AdapterTest, LostDurabilityIsCalledSo) {
   for (const WriteRecord& write : story->writes) {
     const bool lost = std::find(story->steps[1].lost.begin(), story->steps[1].lost.end(), write.number) !=
                       story->steps[1].lost.end();
-    EXPECT_EQ(write.fate, lost ? Fate::kLost : Fate::kPersisted);
+    EXPECT_EQ(write.status, lost ? WriteStatus::kLost : WriteStatus::kPersisted);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "machine/marks.h"
 
 namespace sisyfs {
 namespace {

@@ -12,6 +12,7 @@
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "machine/marks.h"
 
 namespace sisyfs {
 namespace {

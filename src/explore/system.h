@@ -20,15 +20,12 @@
 // same order.
 //
 // Three optional parts of the interface:
-//
-// - Scratch. A system may define a type Scratch: memory of one worker, reached as sink.scratch(), for caches.
-//   It must not change the successors.
-// - commit_again(outcome). If sink.remembers(), a successor that this system has committed to the same sink
-//   before may be reported this way, without being built.
-// - Slow successors. A system whose successors take milliseconds calls sink_stopped(sink) between two of
-// them.
-//   When it is true, the search has ended and expand() returns at once; the search then treats the state as
-//   not expanded.
+// - Scratch: a system may define a type Scratch, memory of one worker for caches, reached as sink.scratch(). It
+// must not change the successors.
+// - commit_again(outcome): if sink.remembers(), a successor that this system has committed to the same sink
+// before may be reported this way, without being built.
+// - sink_stopped(sink): a system whose successors take milliseconds asks this between two of them. When it is
+// true, the search has ended and expand() returns at once; the search then treats the state as not expanded.
 //
 // A sink for which keeps_states<Sink> is false reads only the fingerprint of a successor. For such a sink it
 // is enough to build what fingerprint() reads.

@@ -128,10 +128,10 @@ DiskSystemState after(const DiskSystem& system, const std::vector<std::string>& 
   for (const std::string& op : ops) {
     std::optional<uint32_t> number;
     {
-      const RigPool::Lease rig(system.rigs());
-      rig->begin(state);
-      for (uint32_t i = 0; i < rig->ops().size(); ++i)
-        if (to_text(rig->ops()[i].op) == op) number = i;
+      const WorkerPool::Lease worker(system.workers());
+      worker->begin(state);
+      for (uint32_t i = 0; i < worker->ops().size(); ++i)
+        if (to_text(worker->ops()[i].op) == op) number = i;
     }
     EXPECT_TRUE(number) << op;
     if (!number || !system.follow(state, DiskMove{.op = *number}.choice(), next)) break;

@@ -453,7 +453,7 @@ bool survives_failure(const Config& config, std::span<const Op> ops, size_t fail
   if (last != 0) return true;
   target->power_cut();
   RepairReport report;
-  target->fsck(disk, FsckMode::kRepair, &report);
+  target->checks_offline()->fsck(disk, FsckMode::kRepair, &report);
   EXPECT_TRUE(report.clean()) << "access " << nth << " of " << to_text(ops[failing]);
   EXPECT_EQ(target->mount(disk), 0);
   EXPECT_TRUE(target->walk().tree == tree) << "access " << nth << " of " << to_text(ops[failing]);

@@ -13,6 +13,7 @@
 #include "models/mapping/layout.h"
 #include "models/mapping/system.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "machine/marks.h"
 
 namespace sisyfs::mapping {
 namespace {

@@ -19,13 +19,13 @@ DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& set
 
 TEST(WorkloadOptionsTest, TheThesisKeepsOrderAndAPlainDiskDoesNot) {
   const DiskSetup thesis = setup_with(kThesisCuts, {}), disk = setup_with(kPlainDiskCuts, {});
-  EXPECT_TRUE(thesis.crashes && disk.crashes);
-  EXPECT_FALSE(thesis.lazy);
-  EXPECT_TRUE(thesis.device.keeps_order());
-  EXPECT_TRUE(disk.lazy);
-  EXPECT_FALSE(disk.device.keeps_order());
-  EXPECT_TRUE(disk.device.writes_are_tied());
-  EXPECT_FALSE(DiskSetup().device.keeps_order()) << "who sets nothing gets a disk";
+  EXPECT_TRUE(thesis.cuts.enabled && disk.cuts.enabled);
+  EXPECT_FALSE(thesis.cuts.lazy);
+  EXPECT_TRUE(thesis.cuts.device.keeps_order());
+  EXPECT_TRUE(disk.cuts.lazy);
+  EXPECT_FALSE(disk.cuts.device.keeps_order());
+  EXPECT_TRUE(disk.cuts.device.writes_are_tied());
+  EXPECT_FALSE(DiskSetup().cuts.device.keeps_order()) << "who sets nothing gets a disk";
 }
 
 TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
@@ -39,16 +39,16 @@ TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
 }
 
 TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {
-  const DeviceModel plain = setup_with(kPlainDiskCuts, {}).device;
-  EXPECT_EQ(setup_with(kPlainDiskCuts, {"atomic=whole", "write_cache=volatile"}).device, plain);
-  const DeviceModel torn = setup_with(kPlainDiskCuts, {"atomic=4096"}).device;
+  const DeviceModel plain = setup_with(kPlainDiskCuts, {}).cuts.device;
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"atomic=whole", "write_cache=volatile"}).cuts.device, plain);
+  const DeviceModel torn = setup_with(kPlainDiskCuts, {"atomic=4096"}).cuts.device;
   EXPECT_TRUE(torn.tearing && !torn.keeps_order());
   EXPECT_EQ(torn.unit_bytes, 4096u);
-  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=whole"}).device.writes_are_tied());
-  EXPECT_EQ(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=512"}).device.unit_bytes, 512u);
-  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"write_cache=through"}).device.keeps_order());
-  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=garbage"}).device.discard, DiscardReads::kGarbage);
-  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=old"}).device.discard, DiscardReads::kOld);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=whole"}).cuts.device.writes_are_tied());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"device=hostile", "atomic=512"}).cuts.device.unit_bytes, 512u);
+  EXPECT_TRUE(setup_with(kPlainDiskCuts, {"write_cache=through"}).cuts.device.keeps_order());
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=garbage"}).cuts.device.discard, DiscardReads::kGarbage);
+  EXPECT_EQ(setup_with(kPlainDiskCuts, {"discarded=old"}).cuts.device.discard, DiscardReads::kOld);
 }
 
 }  // namespace
