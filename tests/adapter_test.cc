@@ -5,11 +5,11 @@
 #include <cerrno>
 
 #include "disk/media.h"
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
-#include "models/mapping/target.h"
-#include "finding/catalogue_bits_for_test.h"
 #include "machine/marks.h"
+#include "models/mapping/target.h"
 
 namespace sisyfs {
 namespace {
@@ -362,7 +362,7 @@ TEST(DiskMoveTest, IsAStableNumber) {
   for (const DiskMove& move : {DiskMove{}, DiskMove{.op = 511}, DiskMove{3, 1, 0}, greatest})
     EXPECT_EQ(DiskMove::of(move.choice()), move);
   EXPECT_EQ((DiskMove{.op = 5}.choice()), Choice{5});
-  EXPECT_EQ((DiskMove{5, 2, 3}.choice()), Choice{5 + 2 * 512 + 3 * 524288});
+  EXPECT_EQ((DiskMove{5, 2, 3}.choice()), Choice{5 + 2 * 65536 + (uint64_t{3} << 36)});
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "toy_fs.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {

@@ -2,9 +2,9 @@
 // shows there. A few minutes in all on two cores.
 #include <gtest/gtest.h>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "judge/catalogue.h"
 #include "models/f2fs/check.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {

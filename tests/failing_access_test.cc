@@ -1,11 +1,11 @@
 // Disk accesses that fail, one on each path: what an op may answer then, and what must be left of it.
 #include <gtest/gtest.h>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
+#include "machine/marks.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
-#include "finding/catalogue_bits_for_test.h"
-#include "machine/marks.h"
 
 namespace sisyfs {
 namespace {

@@ -37,7 +37,6 @@ struct ClassSize {
 // that keeps the limits is taken off the list.
 const std::map<std::string, ClassSize> kKnownLarge = {
     {"src/adapters/plugin/arena/arena.h sisyfs_arena_control", {26, 0}},
-    {"src/explore/harvest.h Harvest", {22, 15}},
     {"src/explore/search.h SearchResult", {25, 0}},
     {"src/judge/disk_rig.h DiskRig", {53, 33}},
     {"src/judge/disk_setup.h DiskSetup", {23, 0}},

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
-#include "finding/catalogue_bits_for_test.h"
 #include "machine/marks.h"
 
 namespace sisyfs {
@@ -149,9 +149,8 @@ TEST(StrayAccessTest, OfTheTrialOfARecoveredSystemIsTold) {
     DiskSetup setup = setup_of<StraysInUnmount>();
     setup.cuts.lazy = lazy;
     EXPECT_EQ(search(setup, 1).findings, kOutOfRange) << lazy;
-    EXPECT_THAT(
-        told(setup, FindingKind::kOutOfRange),
-        testing::MatchesRegex("who uses it afterwards (reads|writes) block [0-9]+ of a disk of [0-9]+"));
+    EXPECT_THAT(told(setup, FindingKind::kOutOfRange),
+                testing::MatchesRegex("the trial of use (reads|writes) block [0-9]+ of a disk of [0-9]+"));
   }
 }
 
@@ -231,13 +230,15 @@ TEST(OpenBlocksTest, WhatAPowerCutLeftOpenIsNotWhatIsInDoubt) {
   }
 }
 
-// --- more than there are numbers for ---
+// --- more than the limits allow ---
+
+constexpr MoveLimits kLow{.ops = 512, .positions = 1024, .outcomes = 8192};
 
 // A call looks at the disk so often that not each of its accesses can have a way of its own to fail.
 class ManyReads : public TwoFiles {
  private:
   int change(uint8_t files) override {
-    for (uint32_t i = 0; i < DiskMove::kPositions + 50; ++i) {
+    for (uint32_t i = 0; i < kLow.positions + 50; ++i) {
       (void)get(1);
       if (failed_) return EIO;
     }
@@ -247,6 +248,7 @@ class ManyReads : public TwoFiles {
 
 TEST(LeftOutTest, FailuresThatWereNotTriedMakeTheVerdictUnknown) {
   DiskSetup setup = setup_of<ManyReads>();
+  setup.limits = kLow;
   setup.cuts.enabled = false;
   setup.failures.most = 1;
   const SearchResult result = search(setup, 1);
@@ -260,7 +262,7 @@ TEST(LeftOutTest, FailuresThatWereNotTriedMakeTheVerdictUnknown) {
 class BackAndForth : public TwoFiles {
  private:
   int change(uint8_t files) override {
-    for (uint32_t i = 0; i < DiskMove::kPositions + 50; ++i) {
+    for (uint32_t i = 0; i < kLow.positions + 50; ++i) {
       put(1, i % 2);
       flush();
     }
@@ -271,6 +273,7 @@ class BackAndForth : public TwoFiles {
 TEST(LeftOutTest, MomentsThatWereNotLookedAtMakeTheVerdictUnknown) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<BackAndForth>();
+    setup.limits = kLow;
     setup.cuts.lazy = lazy;
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.findings, 0u);
@@ -305,28 +308,30 @@ class ManyBlocks : public TwoFiles {
 TEST(LeftOutTest, CrashStatesBeyondTheLastNumberAreCounted) {
   for (const bool lazy : {false, true}) {
     DiskSetup setup = setup_of<ManyBlocks>();
+    setup.limits = kLow;
     setup.bounds.names = {"a"};
     setup.recovery.usability = false;
     setup.cuts.lazy = lazy;
     setup.cuts.enumeration.max_states = UINT64_MAX;
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << lazy;
-    EXPECT_EQ(result.crash_states, DiskMove::kStates) << lazy;
-    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kDoubtful) - DiskMove::kStates) << lazy;
+    EXPECT_EQ(result.crash_states, kLow.outcomes) << lazy;
+    EXPECT_EQ(result.left_out, (uint64_t{1} << ManyBlocks::kDoubtful) - kLow.outcomes) << lazy;
   }
 }
 
 // Edges of one piece are two and twice as many as there are blocks: nothing lost, nothing kept, one of each.
 TEST(LeftOutTest, OnlySamplesThatWereJudgedAreCounted) {
   constexpr uint64_t kEdges = 2 + 2 * ManyBlocks::kDoubtful;
-  for (const uint64_t samples : {uint64_t{100}, uint64_t{DiskMove::kStates}}) {
+  for (const uint64_t samples : {uint64_t{100}, uint64_t{kLow.outcomes}}) {
     DiskSetup setup = setup_of<ManyBlocks>();
+    setup.limits = kLow;
     setup.bounds.names = {"a"};
     setup.recovery.usability = false;
     setup.cuts.enumeration = {.max_states = 1, .edge = 1, .samples = static_cast<uint32_t>(samples)};
     const SearchResult result = search(setup, 1);
     EXPECT_EQ(result.verdict, Verdict::kUnknown) << samples;
-    EXPECT_EQ(result.sampled, std::min(samples, DiskMove::kStates - kEdges)) << samples;
+    EXPECT_EQ(result.sampled, std::min(samples, kLow.outcomes - kEdges)) << samples;
     EXPECT_EQ(result.crash_states, kEdges + result.sampled) << samples;
     EXPECT_EQ(result.left_out + result.crash_states, uint64_t{1} << ManyBlocks::kDoubtful) << samples;
   }

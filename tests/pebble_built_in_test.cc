@@ -10,8 +10,8 @@
 #include "adapters/plugin/plugin_check.h"
 #include "bench/pebble_target.h"
 #include "disk/media.h"
-#include "finding/disk_check.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "finding/disk_check.h"
 
 namespace sisyfs {
 namespace {

@@ -8,12 +8,12 @@
 #include "crash/crash_points.h"
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
-#include "machine/remembering_recoverer.h"
-#include "models/f2fs/check.h"
 #include "finding/catalogue_bits_for_test.h"
 #include "judge/access_judge.h"
 #include "judge/check_judge.h"
 #include "machine/marks.h"
+#include "machine/remembering_recoverer.h"
+#include "models/f2fs/check.h"
 #include "target/options.h"
 
 namespace sisyfs {

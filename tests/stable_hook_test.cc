@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "machine/stable_words.h"
 #include "toy_fs.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs {
 namespace {

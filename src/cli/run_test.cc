@@ -44,9 +44,7 @@ Result<TracedFindings> traced(FoundTraces answer, Dedup dedup = Dedup::kExact) {
   return trace_findings(named, options, result);
 }
 
-std::vector<FoundTrace> of_the_lost_block() {
-  return {{0, {Choice{1}}}};
-}
+std::vector<FoundTrace> of_the_lost_block() { return {{0, {Choice{1}}}}; }
 
 TEST(TraceFindingsTest, AFindingWithoutATraceIsNamedWithTheReason) {
   for (const auto& [stopped, reason] :

@@ -335,10 +335,10 @@ TEST(TraceFinderTest, GenerationsEndAtTheMemoryBoundToo) {
 // Systems that follow choices have their traces from generations, others from paths; they are the same.
 TEST(TraceFinderTest, GenerationsGiveTheTracesThatPathsGive) {
   SearchOptions o;
-  const FoundTraces paths = detail::traces_by_paths(Blurred{}, o, 1 | 1 << 5, {});
+  const FoundTraces paths = detail::traces_by_paths(Blurred{}, o, 1 | FindingBits{1} << 45, {});
   ASSERT_EQ(paths.traces.size(), 2u);
   for (o.threads = 1; o.threads <= 3; ++o.threads) {
-    const FoundTraces found = find_traces(Blurred{}, o, 1 | 1 << 5);
+    const FoundTraces found = find_traces(Blurred{}, o, 1 | FindingBits{1} << 45);
     EXPECT_EQ(found.stopped, Stop::kNo);
     ASSERT_EQ(found.traces.size(), 2u);
     for (size_t i = 0; i < 2; ++i) {

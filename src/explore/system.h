@@ -20,8 +20,8 @@
 // same order.
 //
 // Three optional parts of the interface:
-// - Scratch: a system may define a type Scratch, memory of one worker for caches, reached as sink.scratch(). It
-// must not change the successors.
+// - Scratch: a system may define a type Scratch, memory of one worker for caches, reached as sink.scratch().
+// It must not change the successors.
 // - commit_again(outcome): if sink.remembers(), a successor that this system has committed to the same sink
 // before may be reported this way, without being built.
 // - sink_stopped(sink): a system whose successors take milliseconds asks this between two of them. When it is

@@ -23,6 +23,15 @@ inline SearchResult catalogued_search(const Check& check, const SearchOptions& o
   SearchResult result = check.search(options, {});
   result.findings = catalogue_bits(check, result.findings);
   result.met = catalogue_bits(check, result.met);
+  const auto times = result.times_found;
+  const auto depths = result.least_depth;
+  result.times_found = {};
+  result.least_depth = {};
+  for (size_t number = 0; number < check.kinds().kinds().size(); ++number) {
+    const auto kind = static_cast<size_t>(check.kinds()[number]);
+    result.times_found[kind] = times[number];
+    result.least_depth[kind] = depths[number];
+  }
   return result;
 }
 

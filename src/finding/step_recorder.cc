@@ -8,17 +8,6 @@ bool is_named(const Event& event) {
   return (event.changes_blocks() || event.kind == EventKind::kFlush) && !event.tied_to_previous;
 }
 
-namespace {
-
-Digest content_of(const Epoch& epoch, const Epoch::Piece& piece) {
-  Digest content;
-  for (const Epoch::Slot& slot : epoch.slots_of(piece))
-    content += identity(epoch.blocks()[slot.block_index].address, slot.block.get());
-  return content;
-}
-
-}  // namespace
-
 uint32_t EventParts::unit_of(const Epoch& epoch, const Epoch::Piece& piece, uint64_t address) {
   const Epoch::Slot& slot = epoch.slots()[piece.first_slot];
   return static_cast<uint32_t>(epoch.blocks()[slot.block_index].address.value - address);
@@ -81,29 +70,28 @@ void StepRecorder::add_cut(uint32_t level, bool last) {
 // The writes that the last power cut put in doubt.
 void StepRecorder::add_doubts(const Epoch& epoch) {
   for (size_t p = epoch.frozen_pieces(); p < epoch.pieces().size(); ++p) {
-    const Epoch::Piece& piece = epoch.pieces()[p];
-    Doubt& doubt = doubts_[epoch.writes()[piece.write].serial];
+    Doubt& doubt = doubts_[epoch.writes()[epoch.pieces()[p].write].serial];
     doubt.step = steps_.size() - 1;
     doubt.cut = steps_.back().cuts.size() - 1;
-    if (EventParts::are_stages(epoch.model()))
-      doubt.stages.emplace(content_of(epoch, piece), static_cast<uint32_t>(doubt.parts));
     ++doubt.parts;
   }
 }
 
-uint32_t StepRecorder::part_of(const Epoch& epoch, const Epoch::Piece& piece, Doubt& doubt) const {
-  const uint64_t serial = epoch.writes()[piece.write].serial;
-  if (!EventParts::are_stages(epoch.model())) return EventParts::unit_of(epoch, piece, address_.at(serial));
-  const auto stage = doubt.stages.find(content_of(epoch, piece));
-  return stage == doubt.stages.end() ? 0 : stage->second;
-}
-
+// Stages of a write lie on one chain. An epoch that was narrowed holds those that are still undecided: the
+// known ones were dropped at both ends.
 void StepRecorder::add_lost(const Epoch& epoch, std::span<const Epoch::KeptRange> kept) {
+  const bool stages = EventParts::are_stages(epoch.model());
+  std::map<uint64_t, uint32_t> seen, surely_kept;  // pieces, by serial number
   for (const Epoch::Piece& piece : epoch.pieces()) {
-    if (piece.rank < kept[piece.chain].most) continue;
-    const auto doubt = doubts_.find(epoch.writes()[piece.write].serial);
-    if (doubt != doubts_.end()) doubt->second.lost.insert(part_of(epoch, piece, doubt->second));
+    const uint64_t serial = epoch.writes()[piece.write].serial;
+    const auto doubt = doubts_.find(serial);
+    if (doubt == doubts_.end()) continue;
+    const uint32_t part = stages ? doubt->second.known_stages + seen[serial]++
+                                 : EventParts::unit_of(epoch, piece, address_.at(serial));
+    if (piece.rank >= kept[piece.chain].most) doubt->second.lost.insert(part);
+    if (piece.rank < kept[piece.chain].least) ++surely_kept[serial];
   }
+  for (const auto& [serial, count] : surely_kept) doubts_[serial].known_stages += count;
 }
 
 std::vector<Step> StepRecorder::take() {

@@ -43,17 +43,16 @@ class StepRecorder {
  private:
   // An event that a power cut may have lost.
   struct Doubt {
-    size_t step = 0, cut = 0;           // in steps_
-    size_t parts = 0;                   // how many it has
-    std::set<uint32_t> lost;            // of these
-    std::map<Digest, uint32_t> stages;  // by content, where parts are stages
+    size_t step = 0, cut = 0;   // in steps_
+    size_t parts = 0;           // how many it has
+    std::set<uint32_t> lost;    // of these
+    uint32_t known_stages = 0;  // stages that surely survived, where parts are stages
   };
 
   void name_events(const Log& log, size_t from, uint64_t base, uint32_t cut);
   void add_cut(uint32_t level, bool last);
   void add_doubts(const Epoch& epoch);
   void add_lost(const Epoch& epoch, std::span<const Epoch::KeptRange> kept);
-  uint32_t part_of(const Epoch& epoch, const Epoch::Piece& piece, Doubt& doubt) const;
 
   Worker& worker_;
   std::vector<Step> steps_;

@@ -46,7 +46,8 @@ class DiskSystem {
     worker->begin(from, StopSignal::of(sink));
     const uint64_t runs = worker->machine().recoverer().runs(),
                    images = worker->machine().recoverer().images();
-    const auto ops = static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), DiskMove::kOps));
+    const auto ops =
+        static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), worker->plan().setup.limits.ops));
     for (uint32_t op = 0; op < ops && !worker->stopped(); ++op) {
       worker->run(op);
       do {

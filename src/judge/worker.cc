@@ -134,7 +134,7 @@ void Worker::run(uint32_t number) {
   crash_.move = op_.end = {.op = number};
   machine_.ways().begin_op(from_->failures < setup_.failures.most);
   (void)run_this_way(op);
-  if (ops_.size() > DiskMove::kOps && number + 1 == DiskMove::kOps) op_.outcome.marks |= kLeftOut;
+  if (ops_.size() > setup_.limits.ops && number + 1 == setup_.limits.ops) op_.outcome.marks |= kLeftOut;
 }
 
 bool Worker::run(const DiskSystemState& from, const Op& op, const InjectedFailure& failure) {
@@ -146,7 +146,7 @@ bool Worker::run(const DiskSystemState& from, const Op& op, const InjectedFailur
 
 bool Worker::run_again() {
   if (from_->damaged) return false;
-  while (op_.position < DiskMove::kPositions && machine_.ways().next())
+  while (op_.position < setup_.limits.positions && machine_.ways().next())
     if (run_this_way(ops_[crash_.move.op].op)) return true;
   return false;
 }
@@ -164,7 +164,7 @@ bool Worker::run_this_way(const Op& op) {
   op_.outcome.new_edges = machine_.take_new_edges();
   op_.end.position = op_.position++;
   // There may be crash points and other ways that have no number.
-  if (op_.position == DiskMove::kPositions) op_.outcome.marks |= kLeftOut;
+  if (op_.position == setup_.limits.positions) op_.outcome.marks |= kLeftOut;
   return true;
 }
 
@@ -218,7 +218,7 @@ bool Worker::next_point() {
   PowerCuts& cuts = machine_.cuts();
   while (const CrashPoint* point = cuts.next_point()) {
     const uint32_t position = op_.position++;
-    if (position >= DiskMove::kPositions) {
+    if (position >= setup_.limits.positions) {
       cuts.leave_point();
       continue;
     }
@@ -226,7 +226,7 @@ bool Worker::next_point() {
     const Digest what = digest_at(1, point->epoch.digest()) + digest_at(2, reference_.point_digest());
     // Only an outcome can say that there may be points without a number. So the last one with a number is
     // tried even if it was seen.
-    if (!seen_points_.insert(what) && position + 1 < DiskMove::kPositions) continue;
+    if (!seen_points_.insert(what) && position + 1 < setup_.limits.positions) continue;
     crash_.move.position = position;
     crash_.number = 0;
     cuts.begin_point();
@@ -252,7 +252,7 @@ bool Worker::next_crash() {
 }
 
 bool Worker::next_state() {
-  if (crash_.number >= DiskMove::kStates) {
+  if (crash_.number >= setup_.limits.outcomes) {
     machine_.cuts().leave_rest();
     return false;
   }
@@ -283,7 +283,7 @@ void Worker::judge_crash() {
   if (cuts.level() != 0) crash_.outcome.marks |= kCutInRecovery;
   if (cuts.lost_anything()) crash_.outcome.marks |= kPowerCutInOp;
   // The last outcome with a number may not have been the last one.
-  if (cuts.cut_short() || crash_.number == DiskMove::kStates || op_.position == DiskMove::kPositions)
+  if (cuts.cut_short() || crash_.number == setup_.limits.outcomes || op_.position == setup_.limits.positions)
     crash_.outcome.marks |= kLeftOut;
 }
 

@@ -52,6 +52,13 @@ struct StartSetup {
   std::function<void(Disk&)> damage;
 };
 
+// How much of a state is tried at most. Beyond that something is left out, and the run says so.
+struct MoveLimits {
+  uint32_t ops = 1u << 16;        // of a state
+  uint32_t positions = 1u << 20;  // ends of an op and crash points in it
+  uint32_t outcomes = 1u << 28;   // of a crash point
+};
+
 struct DiskSetup {
   TargetKind kind;
   Bounds bounds;  // of the workload, in the target's write units; see bounds_for()
@@ -61,6 +68,7 @@ struct DiskSetup {
   StartSetup start;
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most.
   uint32_t max_system_ops = UINT32_MAX;
+  MoveLimits limits;
   unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <optional>
 #include <set>
 
 #include "explore/same_result_for_test.h"
+#include "finding/catalogue_bits_for_test.h"
 #include "judge/catalogue.h"
 #include "judge/disk_system.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::f2fs {
 namespace {
@@ -70,7 +71,7 @@ std::string told(const Check& check, const FoundTrace& found) {
   const Result<Story> story = check.tell(found.trace);
   EXPECT_TRUE(story);
   for (const Observation& seen : story->steps.back().observed) {
-    if (static_cast<uint32_t>(seen.kind) == found.kind) return seen.text;
+    if (seen.kind == check.kinds()[found.kind]) return seen.text;
   }
   return "";
 }
@@ -78,7 +79,6 @@ std::string told(const Check& check, const FoundTrace& found) {
 // Thesis 5.3.2 in full: not a file but the root directory is in the segment that was used again, so that
 // after the power cut everything is gone. Directories are written as they change, as in the thesis.
 TEST(F2fsCheckTest, TheRootDirectoryIsLostBySegmentReuse) {
-  const auto lost = static_cast<size_t>(FindingKind::kLostRoot);
   for (const Dedup dedup : {Dedup::kExact, Dedup::kShape}) {
     const auto check = check_with({"reuse=lifo", "eager_dirs=on"});
     SearchOptions options;
@@ -89,6 +89,7 @@ TEST(F2fsCheckTest, TheRootDirectoryIsLostBySegmentReuse) {
     options.threads = 2;
     const SearchResult result = check->search(options, {});
     ASSERT_EQ(catalogue_bits(*check, result.findings), bit(FindingKind::kLostRoot));
+    const auto lost = static_cast<size_t>(std::countr_zero(check->kinds().bit(FindingKind::kLostRoot)));
     EXPECT_EQ(result.least_depth[lost], 4u);
     const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
     ASSERT_EQ(traces.size(), 1u);

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "explore/same_result_for_test.h"
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
 #include "models/flash/target.h"
-#include "finding/catalogue_bits_for_test.h"
 
 namespace sisyfs::flash {
 namespace {
@@ -49,7 +49,7 @@ struct Planted {
   Settings settings;
   uint32_t depth;
   FindingKind finds;
-  bool interruption;  // it is seen only where a program or erase is cut off in the middle
+  bool interruption;     // it is seen only where a program or erase is cut off in the middle
   FindingBits also = 0;  // findings that it has besides
 
   FindingBits all() const { return bit(finds) | also; }

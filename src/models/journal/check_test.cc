@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "explore/same_result_for_test.h"
-#include "judge/catalogue.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "judge/catalogue.h"
 
 namespace sisyfs::journal {
 namespace {
@@ -115,7 +115,8 @@ TEST(JournalCheckTest, TheStoryOfADamagedDiskTellsWhatWasRepairedAndWhatIsGone) 
   const auto check = check_with({"start=entry-free", "fsck_dir=drop"});
   SearchOptions options;
   options.bounds.depth = 1;
-  const std::vector<FoundTrace> found = check->find_traces(options, check->kinds().bit(FindingKind::kNotAllowed)).traces;
+  const std::vector<FoundTrace> found =
+      check->find_traces(options, check->kinds().bit(FindingKind::kNotAllowed)).traces;
   ASSERT_EQ(found.size(), 1u);
   const Result<Story> story = check->tell(found[0].trace);
   ASSERT_TRUE(story);

@@ -7,13 +7,13 @@
 #include <set>
 #include <string>
 
+#include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
+#include "machine/marks.h"
 #include "models/mapping/check.h"
 #include "models/mapping/layout.h"
 #include "models/mapping/system.h"
-#include "finding/catalogue_bits_for_test.h"
-#include "machine/marks.h"
 
 namespace sisyfs::mapping {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "explore/same_result_for_test.h"
-#include "judge/catalogue.h"
 #include "finding/catalogue_bits_for_test.h"
+#include "judge/catalogue.h"
 
 namespace sisyfs::verifs {
 namespace {
