@@ -1,4 +1,4 @@
-// The command line as users and CI meet it: verdicts, exit codes, files, and what goes wrong.
+// The command line: verdicts, exit codes, files and error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,4 @@
-// Recoveries that are known again against recoveries that are carried out each time, on a model with
-// mistakes.
+// Compares cached recoveries with recoveries that are run each time, on a model with bugs.
 #include "judge/recoverer.h"
 
 #include <gtest/gtest.h>

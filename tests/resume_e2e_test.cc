@@ -1,4 +1,4 @@
-// Long runs as users meet them: searches that are saved, killed, bounded and gone on with; and random walks.
+// Long runs: searches that are saved, killed, bounded and resumed; and random walks.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
