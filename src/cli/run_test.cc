@@ -16,9 +16,7 @@ class Forgetful : public Check {
   explicit Forgetful(FoundTraces answer) : answer_(std::move(answer)) {}
   Status accepts(const SearchOptions&) const override { return {}; }
   SearchResult search(const SearchOptions&, const ProgressFn&) const override { return {}; }
-  FoundTraces trace_findings(const SearchOptions&, uint32_t, const ProgressFn&) const override {
-    return answer_;
-  }
+  FoundTraces explain(const SearchOptions&, uint32_t, const ProgressFn&) const override { return answer_; }
   Result<Story> tell(const Trace&) const override {
     Story story;
     story.findings = bit(FindingKind::kLostBlock);
@@ -45,7 +43,7 @@ std::vector<FoundTrace> of_the_lost_block() {
 
 TEST(TraceFindingsTest, AFindingWithoutATraceIsNamedWithTheReason) {
   for (const auto& [stopped, reason] :
-       {std::pair(Stop::kMemory, "give --memory more"), std::pair(Stop::kInterrupted, "was interrupted")}) {
+       {std::pair(Stop::kMemory, "increase --memory"), std::pair(Stop::kInterrupted, "was interrupted")}) {
     const Result<TracedFindings> e = traced({of_the_lost_block(), stopped, {}});
     ASSERT_TRUE(e);
     EXPECT_EQ(e->findings.size(), 1u);
