@@ -1,6 +1,7 @@
 /* Files and directories: the state in memory, which is updated record by record, and the calls that change
- * it. A call first checks whether it is allowed, then makes room, and then appends its records. The last record
- * commits the call. The same code updates the memory for a new record and for a record that mount reads. */
+ * it. A call first checks whether it is allowed, then makes room, and then appends its records. The last
+ * record commits the call. The same code updates the memory for a new record and for a record that mount
+ * reads. */
 #include "pebble.h"
 
 #include <errno.h>
