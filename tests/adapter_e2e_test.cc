@@ -1,4 +1,4 @@
-// A finding through the adapter, from the command line to the replay in another process.
+// A finding of a target with a disk: from the command line to its replay in another process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

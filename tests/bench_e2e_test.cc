@@ -1,5 +1,4 @@
-// The benches of whole file systems as a program reads them. Times are whatever they are; names, signs and
-// counts are not.
+// The JSON of the benches of whole file systems: names, signs and counts are checked, times are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The comparison with SPIN's pan from end to end: that it is one, not how it ends.
+// The comparison with SPIN's pan, end to end: that it runs and is complete; its result is not checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The command line as users and CI meet it: verdicts, exit codes, files, and what goes wrong.
+// The command line: verdicts, exit codes, files and error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -124,7 +124,15 @@ TEST(CliTest, ATokenIsConfirmedByAFreshProcessAndAFixedTargetIsNot) {
   EXPECT_EQ(still.code, 1) << still.text;
   EXPECT_THAT(still.text, HasSubstr("still happens"));
   // The same steps in the right order: the table is written before the power goes, and nothing is lost.
-  const Replay fixed{FindingKind::kLostBlock, {"link", {"cache=off"}}, {Choice{0}, Choice{16}, Choice{34}}};
+  Finding fixed;
+  fixed.kind = FindingKind::kLostBlock;
+  fixed.setup = {"link", {"cache=off"}};
+  fixed.steps.resize(3);
+  for (uint32_t i = 0; i < 3; ++i) fixed.steps[i].id = i + 1;
+  fixed.steps[0].kind = Step::Kind::kBegin;
+  fixed.steps[1].kind = Step::Kind::kAdvance;
+  fixed.steps[0].op = fixed.steps[1].op = "create file0";
+  fixed.steps[2].kind = Step::Kind::kPowerCut;
   const Answer gone = run("replay " + make_token(fixed));
   EXPECT_EQ(gone.code, 0) << gone.text;
   EXPECT_THAT(gone.text, HasSubstr("does not happen any more"));
@@ -134,15 +142,15 @@ TEST(CliTest, AFileOfFindingsIsReplayed) {
   const TemporaryDirectory dir;
   EXPECT_EQ(run(naive("--all --json " + dir.file("run.json"))).code, 1);
   const json whole = json::parse(content_of(dir.file("run.json")));
-  EXPECT_EQ(whole["schema"], "sisyfs.run/1");
+  EXPECT_EQ(whole["schema"], "sisyfs.run/2");
   EXPECT_EQ(whole["verdict"], "fail");
   ASSERT_EQ(whole["findings"].size(), 3u);
   const Answer all = run("replay --quiet " + dir.file("run.json"));
   EXPECT_EQ(all.code, 1);
   EXPECT_THAT(all.text, HasSubstr("content-error"));
   const json& finding = whole["findings"][1];
-  EXPECT_EQ(finding["schema"], "sisyfs.finding/1");
-  for (const char* key : {"code", "steps", "writes", "token", "depth", "choices"})
+  EXPECT_EQ(finding["schema"], "sisyfs.finding/2");
+  for (const char* key : {"code", "steps", "writes", "token", "story"})
     EXPECT_TRUE(finding.contains(key)) << key;
   EXPECT_EQ(run("replay --quiet " + dir.write("one.json", finding.dump())).code, 1);
 }
@@ -204,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"RoundsInHexadecimal", "bench shape --rounds 0x10",
               "--rounds: takes a whole number from 1 to 99"},
         Wrong{"ThreadsOfAList", "museum --list --threads 0", "--threads takes a whole number"},
-        Wrong{"TokenWhoseCountWrapsAround", "replay s1:link::M3:5.1x18446744073709551615:a5c4",
+        Wrong{"TokenOfAnEarlierVersion", "replay s1:link::M3:5.1x18446744073709551615:a5c4",
               "is not a choice of a trace"},
         Wrong{"ZeroTime", "check link --time 0s", "not a time above zero"},
         Wrong{"NegativeMemory", "check link --memory=-1GiB", "not a size above zero"},
@@ -224,8 +232,8 @@ INSTANTIATE_TEST_SUITE_P(
               "cannot write /nonexistent/run.json"},
         Wrong{"ADirectory", "replay /", "is not a file"},
         Wrong{"NotAToken", "replay hello", "neither a file nor a replay token"},
-        Wrong{"TruncatedToken", "replay s1:link:order=naive,cache=off:M3:0.16", "cut off"},
-        Wrong{"ChangedToken", "replay s1:link:order=naive,cache=off:M3:0.16.34.1.16x3.34:2cfa", "checksum"},
+        Wrong{"TruncatedToken", "replay s2:link:order=naive,cache=off:M3:AKAAFs", "cut off"},
+        Wrong{"ChangedToken", "replay s2:link:order=naive,cache=off:M2:AKAAFsAAFuA:b405", "checksum"},
         Wrong{"TokenOfAnotherVersion", "replay s7:link::M3:0:0000", "version s7"}),
     testing::PrintToStringParamName());
 
@@ -272,9 +280,9 @@ TEST(CliTest, FilesThatAreNoTracesAreRefused) {
       {whole.substr(0, whole.size() / 2), "cut off"},
       {"[1, 2]", "schema"},
       {R"({"schema": "sisyfs.run/99", "findings": []})", "sisyfs.run/99"},
-      {R"({"schema": "sisyfs.run/1", "findings": []})", "nothing to replay"},
-      {R"({"schema": "sisyfs.run/1", "findings": [{"token": 5}]})", "token"},
-      {R"({"schema": "sisyfs.finding/1"})", "token"},
+      {R"({"schema": "sisyfs.run/2", "findings": []})", "nothing to replay"},
+      {R"({"schema": "sisyfs.run/2", "findings": [{"token": 5}]})", "token"},
+      {R"({"schema": "sisyfs.finding/2"})", "token"},
       {std::string("\0\xff\xfe garbage", 12), "not JSON"},
   };
   for (const auto& [text, says] : cases) {

@@ -1,4 +1,4 @@
-// The table of docs/contracts.md, row by row: what the document tells users is what the checker does.
+// Checks every row of the table in docs/contracts.md against the checker.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,6 +1,6 @@
-// The twins of the contracts, through the adapter and the search: for each contract a bug that the weaker
-// ones miss and it finds, and a system that just meets it and that the next stronger one finds. The table of
-// docs/contracts.md says which system is found under which claim; it is read here.
+// Twins for each contract, searched completely: a system with a bug that this contract finds and weaker ones
+// miss, and a system that meets this contract but not the next stronger one. The expected results are read
+// from the table in docs/contracts.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

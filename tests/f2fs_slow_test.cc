@@ -1,5 +1,5 @@
-// The F2FS model beyond what every build runs: the right model, deeper, and each planted bug with what it
-// shows there. A few minutes in all on two cores.
+// The F2FS model, deeper than in every build: the correct model, and each planted bug. A few minutes on two
+// cores.
 #include <gtest/gtest.h>
 
 #include "finding/catalogue_bits_for_test.h"

@@ -1,4 +1,4 @@
-// Disk accesses that fail, one on each path: what an op may answer then, and what must be left of it.
+// Failing disk accesses, one on each path: which answers and effects of an op are allowed then.
 #include <gtest/gtest.h>
 
 #include "finding/catalogue_bits_for_test.h"

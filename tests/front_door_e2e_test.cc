@@ -1,5 +1,5 @@
-// The front door, on a small repository of its own: the real scripts, and stand-ins for cmake and apt-get
-// that note how they were called. So nothing is compiled, installed or fetched.
+// The script ./sisyfs, in a small temporary repository: the real scripts, with stubs for cmake and apt-get
+// that record their calls. Nothing is compiled, installed or downloaded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The examples of header comments are compiled (tests/CMakeLists.txt). Here: how they are taken out of the
+// Examples in header comments are compiled (tests/CMakeLists.txt). This tests their extraction from the
 // headers, and that none is forgotten.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the tests of the house rules share: the sources of the tree as values, and a lexer that is just good
-// enough to tell code, comments and literals apart.
+// Shared by the tests of the house rules: the sources of the repository as values, and a simple lexer that
+// separates code, comments and literals.
 //
 //   for (const Source& source : files_in({"src"}, kCodeTypes)) {
 //     for (const std::string& line : lines_of(code_of(source.text))) ...

@@ -1,4 +1,4 @@
-// Lazy crash states against eager ones, through the adapter, on the models, right and wrong.
+// Compares lazy with eager crash states, on correct models and on models with bugs.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,9 +1,9 @@
-// LinuxDirectory: a directory of the machine that a test runs on, as something that ops are applied to.
+// LinuxDirectory: applies ops to a directory of this machine, by system calls.
 //
 //   TemporaryDirectory place("/tmp");
 //   LinuxDirectory linux(place.path());
 //   OpResult answer = linux.apply(op);     // by system calls
-//   Tree tree = linux.walk(&wrong);        // what is there now, read back by system calls
+//   Tree tree = linux.walk(&wrong);        // the current content, read back by system calls
 //
 // A process that has made such a directory its root (enter_as_root) passes an empty prefix: then "/", "..",
 // and absolute targets of links mean the same as in a Tree.

@@ -1,5 +1,5 @@
-// The reference tree and the model verifs2 against the kernel that this test runs on: the same random ops go
-// to all three, and after each the answers and the whole trees must agree.
+// Compares the reference tree and the model verifs2 with the kernel of this machine: all three get the same
+// random ops, and after each op the answers and the whole trees must agree.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

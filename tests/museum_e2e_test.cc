@@ -1,5 +1,4 @@
-// The museum as a user runs it: the whole round, and what it says when something is not as the catalogue has
-// it.
+// The command museum: a complete run, and the messages if something differs from the catalogue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

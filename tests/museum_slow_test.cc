@@ -1,4 +1,4 @@
-// The long round: the right models to greater depths, and the exhibits that take longest.
+// museum --long: the correct models to greater depths, and the exhibits that take longest.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Small systems whose mistakes hide where a checker is tempted not to look: in what it knows already, in what
-// it tries only for a moment, and behind the last number that a choice can have.
+// Small systems with bugs that a checker could miss by its own shortcuts: cached recoveries, trials of a
+// recovered system, and the maximum number of a choice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What happens to what the program says: standard error that cannot be written, files that are in the way,
-// signals that come in twos, and a verdict that is about less than everything.
+// Output in difficult conditions: standard error that is closed, files in the way of output, two signals at
+// once, and a verdict about some kinds of findings only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

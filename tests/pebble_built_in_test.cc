@@ -1,4 +1,4 @@
-// The example file system, once as a plug-in and once compiled in: two ways to one and the same system.
+// The example file system as a plug-in and compiled in: both must behave the same.
 #include <gtest/gtest.h>
 
 #include <cerrno>

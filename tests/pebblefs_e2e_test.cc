@@ -1,5 +1,5 @@
-// The example file system: right it is clean to its bound, and each planted bug is found, by its own kind of
-// finding and within a few calls.
+// The example file system: the correct version has no finding to its bound, and each planted bug is found
+// within a few calls, as the expected kind of finding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

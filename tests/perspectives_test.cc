@@ -1,4 +1,4 @@
-// FiSC's five perspectives (6.3): each planted bug is told in the simplest device that has it.
+// FiSC's five perspectives (6.3): each planted bug is reported for the most reliable device that shows it.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Plug-ins as their authors meet them: verdicts, faults that the run survives, versions, what goes wrong.
+// Plug-ins: verdicts, faults that the run survives, versions, error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

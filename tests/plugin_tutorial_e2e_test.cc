@@ -1,4 +1,4 @@
-// docs/plugins.md as a reader follows it: every command, in order, with what the page says it prints.
+// Runs every command of docs/plugins.md in order, and compares the output with the page.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -59,7 +59,7 @@ inline std::string content_of(const std::string& path) {
 
 // The replay token in what the program printed.
 inline std::string token_in(const std::string& text) {
-  const size_t at = text.find("s1:");
+  const size_t at = text.find("s2:");
   return at == std::string::npos ? "" : text.substr(at, text.find_first_of(" \n\"", at) - at);
 }
 

@@ -1,6 +1,6 @@
-// The C++ models against the Promela models: two programs written apart from one definition
-// (docs/models/file-mapping.md) must count the same states and transitions. pan stores whole states, so
-// this also shows that our fingerprints lose none.
+// Compares the C++ models with the Promela models. Both were written independently from one definition
+// (docs/models/file-mapping.md) and must have the same numbers of states and transitions. pan stores whole
+// states, so this also shows that our fingerprints merge no states.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// "Stable now" (Disk::say_stable): who says it rightly is accepted, who says it too early is caught, by a
-// power cut in the middle of the very call that says it.
+// Disk::say_stable: a system that says it correctly is accepted; a system that says it too early is found, by
+// a power cut during the call that says it.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,19 +1,19 @@
-// ToyFs: a small file system on a real disk that can be told how it writes and what it forgets. For the twins
-// of the contracts: a bug that only one contract finds, and a system that just meets it.
+// ToyFs: a small file system on a disk, with options for how it writes and what it forgets. It provides twins
+// for each contract: a bug that only this contract finds, and a system that meets it and no stronger one.
 //
 //   toy::Habits habits;
 //   habits.any_order = true;                       // names come back in any order
 //   setup.kind = toy::kind_of(habits, toy::Claim{Contract::kFsync});
 //
-// While it runs it is right by construction: it works on the reference tree. Its craft, and its mistakes, are
-// in what reaches the disk. A tree is a list of facts (this name leads to this inode, this inode has this
-// size, this unit holds these bytes), and an op changes some of them:
+// While it runs it is correct, because it works on the reference tree. Its bugs are in what reaches the disk.
+// A tree is a list of facts (this name leads to this inode, this inode has this size, this unit holds these
+// bytes), and an op changes some of them:
 //
-//   blocks 0 and 1     all facts, in turn; the one of the higher generation counts
+//   blocks 0 and 1     all facts, written alternately; the higher generation counts
 //   then kLog blocks   records of facts that changed since, in order
 //   then kLog blocks   the same for data alone, if the habit is to write it apart
 //
-// Recovery takes the facts, puts the records over them, and drops names of inodes that are not there.
+// Recovery reads the facts, applies the records, and drops names whose inode does not exist.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-/* Files and directories: the state in memory, which follows the log record by record, and the calls that
- * change it. A call first finds out whether it may, then makes room, and then appends its records, the last
- * of which makes it count. What it does in memory is done by the same code that does it when the log is read
- * again. */
+/* Files and directories: the state in memory, which is updated record by record, and the calls that change
+ * it. A call first checks whether it is allowed, then makes room, and then appends its records. The last
+ * record commits the call. The same code updates the memory for a new record and for a record that mount
+ * reads. */
 #include "pebble.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The check, and what a page holds in words. Both only look. */
+/* The check, and the description of a page. Both only read. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* The log: pages and records, appending, and cleaning.
  *
  * What makes it safe to cut the power anywhere:
- * - A page is believed only if its checksum is right, and the page after the last one that is not erased is
- * the next to be programmed: a page that the power cut off is passed over.
+ * - A page is valid only if its checksum is right. The next page to be programmed comes after the last page
+ *   that is not erased, so a page whose program was interrupted is skipped.
  * - The tail is written in every page. A unit is erased only when a page is on the flash that names a tail
- *   behind it; so what an interrupted erase leaves there is not part of the log and cannot come back.
- * - A unit is erased when it is about to be filled, not when it was cleaned. An erase that was cut off may
- * look complete; it is done again in any case.
+ *   after it, so what an interrupted erase leaves is not part of the log.
+ * - A unit is erased when it is about to be filled, not when it was cleaned. An interrupted erase may look
+ *   complete; it is always done again.
  *
  * The units are filled in turn and the oldest is cleaned first. So all are erased equally often, and a record
  * that something is gone need not be kept: what it takes back left the log before it.

@@ -1,4 +1,4 @@
-/* pebble_log.h: the inside of the file system: what lies on the flash, what is kept in memory, and the log.
+/* pebble_log.h: internals of the file system: the layout on the flash, the state in memory, and the log.
  *
  * A page is a header and records; each record says one thing about one file or directory (a "node"):
  *

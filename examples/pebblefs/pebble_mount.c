@@ -1,5 +1,5 @@
-/* Format, mount and unmount. Mount reads every page once, finds the log among them and does what it says. It
- * writes nothing: a power cut during a mount leaves the flash as it was. */
+/* Format, mount and unmount. Mount reads every page once, finds the log and replays it. It writes nothing, so
+ * a power cut during a mount changes nothing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 // sisyfs/plugin.hpp: plug in a file system that is a C++ class.
 //
-// Write a class with the functions that your file system has, named as in sisyfs/plugin.h; those that it does
-// not have are not in the table. Paths are string_views, failures negative errnos.
+// Write a class with the functions that your file system has, named as in sisyfs/plugin.h. Functions that the
+// class does not have are null in the table. Paths are string_views, failures are negative errnos.
 //
 //   struct MyFs {
 //     static constexpr sisyfs::Plugin kPlugin{.name = "myfs", .contract = SISYFS_FSYNC};
 //     static int format(const sisyfs_disk& disk);
 //     explicit MyFs(const sisyfs_disk& disk);
-//     int mount();                                     // after the constructor; not 0: it is destroyed again
+//     int mount();                                     // after the constructor; if not 0, it is destroyed
 //     int unmount();                                   // before the destructor
 //     int create(std::string_view path);
 //     int64_t write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
@@ -17,7 +17,7 @@
 //   };
 //   SISYFS_PLUGIN(MyFs)
 //
-// An exception that leaves a function ends the call as a crash would.
+// An exception that leaves a function counts as a crash of the call.
 #pragma once
 
 #include <sisyfs/plugin.h>
@@ -33,7 +33,7 @@
 
 namespace sisyfs {
 
-// What a class says of itself; the fields are those of sisyfs_plugin.
+// The claims of a class; the fields are those of sisyfs_plugin.
 struct Plugin {
   const char* name;
   const char* summary = nullptr;
