@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
               "--rounds: takes a whole number from 1 to 99"},
         Wrong{"ThreadsOfAList", "museum --list --threads 0", "--threads takes a whole number"},
         Wrong{"TokenOfAnEarlierVersion", "replay s1:link::M3:5.1x18446744073709551615:a5c4",
-              "is not a choice of a trace"},
+              "the token is of version s1"},
         Wrong{"ZeroTime", "check link --time 0s", "not a time above zero"},
         Wrong{"NegativeMemory", "check link --memory=-1GiB", "not a size above zero"},
         Wrong{"ThreeTasks", "check link --tasks 3", "1..2"},
