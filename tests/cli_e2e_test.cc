@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"UnwritableOutput", "check link --json /nonexistent/run.json",
               "cannot write /nonexistent/run.json"},
         Wrong{"ADirectory", "replay /", "is not a file"},
-        Wrong{"NotAToken", "replay hello", "neither a file nor a replay token"},
+        Wrong{"NotAToken", "replay hello", "neither a file nor a token"},
         Wrong{"TruncatedToken", "replay s2:link:order=naive,cache=off:M3:AKAAFs", "cut off"},
         Wrong{"ChangedToken", "replay s2:link:order=naive,cache=off:M2:AKAAFsAAFuA:b405", "checksum"},
         Wrong{"TokenOfAnotherVersion", "replay s7:link::M3:0:0000", "version s7"}),
@@ -281,8 +281,8 @@ TEST(CliTest, FilesThatAreNoTracesAreRefused) {
       {"[1, 2]", "schema"},
       {R"({"schema": "sisyfs.run/99", "findings": []})", "sisyfs.run/99"},
       {R"({"schema": "sisyfs.run/2", "findings": []})", "nothing to replay"},
-      {R"({"schema": "sisyfs.run/2", "findings": [{"token": 5}]})", "token"},
-      {R"({"schema": "sisyfs.finding/2"})", "token"},
+      {R"({"schema": "sisyfs.run/2", "findings": [{"token": 5}]})", "findings[0]"},
+      {R"({"schema": "sisyfs.finding/2"})", "has no 'target'"},
       {std::string("\0\xff\xfe garbage", 12), "not JSON"},
   };
   for (const auto& [text, says] : cases) {

@@ -1,5 +1,5 @@
-// A finding of each target is written to JSON, each of its steps is deleted in turn, and replay says what happens
-// then.
+// A finding of each target is written to JSON, each of its steps is deleted in turn, and replay says what
+// happens then.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

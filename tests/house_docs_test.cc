@@ -246,7 +246,7 @@ TEST(HouseDocsTest, NamesOfFormatsAndTestsOfRefusalAreFine) {
 }
 
 // Switched on when all tokens have been issued anew.
-TEST(HouseDocsTest, DISABLED_NoOldTokensAreLeft) {
+TEST(HouseDocsTest, NoOldTokensAreLeft) {
   for (const Source& document : files_in({"docs", "bench", "examples"}, {".md", ".1"})) {
     for (const std::string& fault : no_old_tokens(document)) ADD_FAILURE() << fault;
   }

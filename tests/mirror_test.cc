@@ -41,8 +41,7 @@ class MirrorTarget : public Target, public SavesMemory {
   int mount(Media& media) override {
     media_ = &media;
     files_ = read(mirror_ == Mirror::kOneFlush ? 1 : 0);
-    if (mirror_ == Mirror::kAlternates)
-      files_ = static_cast<uint8_t>((read(0) & 1) | (read(1) & 2));
+    if (mirror_ == Mirror::kAlternates) files_ = static_cast<uint8_t>((read(0) & 1) | (read(1) & 2));
     if (mirror_ == Mirror::kRight && read(1) != files_) {
       write(1);
       (void)media.disk(1).flush();
@@ -125,8 +124,8 @@ TEST(MirrorTest, AFlushOfOneDiskPromisesNothingOfTheOther) {
     EXPECT_EQ(findings_of(setup_of(Mirror::kOneFlush, lazy)), bit(FindingKind::kNotAllowed)) << lazy;
 }
 
-// "a" and "b" are created. Disk 0 loses both writes and disk 1 none: "b" comes back without "a". Both disks keep
-// order, so a bug of one disk alone would not show this.
+// "a" and "b" are created. Disk 0 loses both writes and disk 1 none: "b" comes back without "a". Both disks
+// keep order, so a bug of one disk alone would not show this.
 TEST(MirrorTest, AnIndependentLossOnOneDiskShowsABugThatACommonLossDoesNot) {
   for (const bool lazy : {false, true}) {
     const DiskSetup setup = setup_of(Mirror::kAlternates, lazy, WriteOrder::kInOrder);

@@ -238,7 +238,7 @@ TEST_F(SpoiltTest, FilesThatAreNoCheckpointsAreOneLine) {
   expect_refused(dir_.write("short", bytes_.substr(0, 33)), "is damaged or cut short");
   std::string other = bytes_;
   other[8] = 9;
-  expect_refused(dir_.write("version", other), "is of version 9 and this program reads version 1");
+  expect_refused(dir_.write("version", other), "is of version 9, this program reads 2");
   other = bytes_;
   other[bytes_.size() / 2] ^= 1;
   expect_refused(dir_.write("flipped", other), "is damaged or cut short");

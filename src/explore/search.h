@@ -128,24 +128,28 @@ struct EdgeCount {
   uint64_t known = 0;  // how many there are; 0: unknown
 };
 
-struct SearchResult {
-  static constexpr int kKinds = 64;  // bits of FindingBits
-  Verdict verdict = Verdict::kUnknown;
-  Stop stopped = Stop::kNo;
-  uint64_t states = 0;        // distinct states visited, the initial one included
-  uint64_t transitions = 0;   // successors generated
-  uint64_t unexpanded = 0;    // states at the depth bound, whose successors were not looked at
-  uint32_t depth = 0;         // of the deepest state visited
-  bool exhausted = false;     // every reachable state was expanded: a greater depth adds nothing
-  FindingBits findings = 0;   // kinds found that are watched
-  FindingBits met = 0;        // kinds found, watched or not
-  uint32_t marks = 0;         // "sometimes" properties reached
+// Crash states of a search, and what became of them.
+struct CrashCounts {
   uint64_t left_out = 0;      // crash states that a bound of the target left out, as far as they are counted
   uint64_t sampled = 0;       // crash states that were sampled from those, and judged
   uint64_t crash_states = 0;  // crash states that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // recoveries executed for them; the results of the others were cached
   uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
-  std::optional<EdgeCount> edges;              // reached since the first format
+};
+
+struct SearchResult : CrashCounts {
+  static constexpr int kKinds = 64;  // bits of FindingBits
+  Verdict verdict = Verdict::kUnknown;
+  Stop stopped = Stop::kNo;
+  uint64_t states = 0;             // distinct states visited, the initial one included
+  uint64_t transitions = 0;        // successors generated
+  uint64_t unexpanded = 0;         // states at the depth bound, whose successors were not looked at
+  uint32_t depth = 0;              // of the deepest state visited
+  bool exhausted = false;          // every reachable state was expanded: a greater depth adds nothing
+  FindingBits findings = 0;        // kinds found that are watched
+  FindingBits met = 0;             // kinds found, watched or not
+  uint32_t marks = 0;              // "sometimes" properties reached
+  std::optional<EdgeCount> edges;  // reached since the first format
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

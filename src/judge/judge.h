@@ -8,7 +8,7 @@
 // the state at hand is given with begin(); what it becomes is asked for after each transition.
 //
 //   class NoLongNames : public Judge {
-//     std::span<const FindingKind> may_find() const override { return kMine; }
+//     std::vector<FindingKind> may_find() const override { return {FindingKind::kBadEntry}; }
 //     void op_ended(const OpEnd& end, Opinion& opinion) override {
 //       if (end.episodes[0]->op.path.text().size() > 8) opinion.found(FindingKind::kBadEntry);
 //     }

@@ -79,7 +79,6 @@ class Core {
 
   const Config& config() const { return config_; }
   const Layout& layout() const { return layout_; }
-  uint64_t max_file_size() const { return uint64_t{kMaxFileBlocks} * config_.block_size; }
 
   int format(Disk& disk);
   int mount(Disk& disk);

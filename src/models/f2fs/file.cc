@@ -35,7 +35,7 @@ int Core::write(std::string_view path, uint64_t offset, std::span<const std::byt
   if (node(at.node).directory != 0) return EISDIR;
   if (offset > FileData::kMaxSize) return EINVAL;
   if (bytes.empty()) return 0;
-  if (offset > max_file_size() || bytes.size() > max_file_size() - offset) {
+  if (offset > max_file_size(config_) || bytes.size() > max_file_size(config_) - offset) {
     marks_ |= kFileTooBig;
     return EFBIG;
   }
@@ -102,7 +102,7 @@ int Core::truncate(std::string_view path, uint64_t size) {
   if (at.node == 0) return ENOENT;
   const Node before = node(at.node);
   if (before.directory != 0) return EISDIR;
-  if (size > max_file_size()) {
+  if (size > max_file_size(config_)) {
     marks_ |= kFileTooBig;
     return EFBIG;
   }
@@ -140,7 +140,7 @@ int Core::truncate(std::string_view path, uint64_t size) {
 int Core::read(Nid ino, uint64_t offset, uint64_t length, std::span<const std::byte>* out) {
   const uint64_t size = node(ino).inode.size;
   *out = {};
-  if (failed_ != 0 || size > max_file_size()) return EIO;
+  if (failed_ != 0 || size > max_file_size(config_)) return EIO;
   if (offset >= size) return 0;
   length = std::min(length, size - offset);
   const unsigned unit = config_.block_size;

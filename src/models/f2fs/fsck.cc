@@ -112,7 +112,7 @@ void Fsck::visit_pointers(Nid holder, const Node& node, Nid ino, unsigned limit)
 bool Fsck::visit_inode(Nid ino, Nid parent, std::string_view name, bool directory) {
   Node inode;
   if (!visit_node(ino, ino, 0, NodeKind::kInode, directory, &inode)) return false;
-  const bool size_good = directory ? inode.inode.size == 0 : inode.inode.size <= max_file_size();
+  const bool size_good = directory ? inode.inode.size == 0 : inode.inode.size <= max_file_size(config_);
   const uint32_t size = size_good ? inode.inode.size : 0;
   const unsigned limit =
       directory ? config_.dentry_blocks : (size + config_.block_size - 1) / config_.block_size;

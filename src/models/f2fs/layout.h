@@ -30,6 +30,7 @@ inline constexpr unsigned kSegmentBlocks = 4;
 inline constexpr unsigned kTableEntries = 4;  // of a SIT, NAT or SSA block, and of an index block
 inline constexpr unsigned kInodeData = 2;     // data blocks that an inode points to
 inline constexpr unsigned kMaxFileBlocks = kInodeData + kTableEntries + kTableEntries * kTableEntries;
+inline uint64_t max_file_size(const Config& config) { return uint64_t{kMaxFileBlocks} * config.block_size; }
 inline constexpr unsigned kNameLength = 8;
 inline constexpr unsigned kPackBlocks = 3;
 

@@ -27,6 +27,7 @@ struct PageKey {
 using NidSet = uint16_t;
 constexpr NidSet only(Nid nid) { return static_cast<NidSet>(1u << nid); }
 
+// LARGE CLASS: all that the system keeps in memory lies in one block without padding, which is the snapshot.
 struct Memory {
   uint64_t free_segments;  // may be taken
   uint32_t version;        // of the checkpoint on which all this builds

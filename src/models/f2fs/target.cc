@@ -108,7 +108,7 @@ class F2fsTarget : public Target,
     // What is too long to be written is not made: the core refuses by its length alone.
     bytes_.resize(std::max<size_t>(bytes_.size(), op.length));
     const auto bytes = std::span(bytes_).first(op.length);
-    if (op.length <= core_.max_file_size()) fill_data(op, offset, bytes);
+    if (op.length <= max_file_size(core_.config())) fill_data(op, offset, bytes);
     const int error = core_.write(op.path, offset, bytes);
     return error != 0 ? OpResult::of(error) : OpResult{0, op.length, {}};
   }

@@ -168,7 +168,7 @@ void Core::write_copies(const std::array<uint8_t, kMaxPages>& list, unsigned cou
       const unsigned page = list[first + i];
       const Address address = memory_.keys[page].address;
       std::memcpy(copies[i].data(), page_bytes(page), kBlockSize);
-      if (!config_.fsync_size && synced != 0) keep[page] = forget_size(address, synced, copies[i].data());
+      if (!config_.fsync.size && synced != 0) keep[page] = forget_size(address, synced, copies[i].data());
       descriptor.address[i] = address;
       if (config_.record != Record::kBarrier)
         descriptor.check[i] = static_cast<uint32_t>(digest_of(copies[i], memory_.sequence).lo);
@@ -256,7 +256,7 @@ int Core::fsync(std::string_view path) {
   const Type type = inode(at.node).type;
   if (failed_ != 0) return failed_;
   // The planted bug: the file is synced, and the name that leads to it is not.
-  leave_directories_ = !config_.fsync_parent && type == Type::kFile;
+  leave_directories_ = !config_.fsync.parent && type == Type::kFile;
   const int error = commit(false, at.node);
   leave_directories_ = false;
   return error;

@@ -49,15 +49,19 @@ struct Config {
 
   Record record = Record::kBarrier;
   CommitBarrier commit_barrier = CommitBarrier::kBoth;
-  bool replay_flush = true;    // off: mount clears the journal before what it replayed is durable
-  bool fsck_flush = true;      // off: fsck clears the journal before what it replayed is durable
-  bool early_clean = false;    // on: unmount marks the system clean before it is
-  bool abort_leak = false;     // on: an op that fails leaves its entry in the directory
-  bool fsck_drops = false;     // on: fsck empties a directory for one bad entry
-  bool fsck_map = true;        // off: fsck does not write the maps that it has right in its memory
-  bool store_error = false;    // on: an errno becomes the inode number of an entry
-  bool fsync_parent = true;    // off: fsync of a file does not commit directories
-  bool fsync_size = true;      // off: fsync commits the inode with the size that it had before
+  bool replay_flush = true;  // off: mount clears the journal before what it replayed is durable
+  struct {
+    bool flushes = true;     // off: fsck clears the journal before what it replayed is durable
+    bool drops = false;      // on: fsck empties a directory for one bad entry
+    bool writes_map = true;  // off: fsck does not write the maps that it has right in its memory
+  } fsck;
+  bool early_clean = false;  // on: unmount marks the system clean before it is
+  bool abort_leak = false;   // on: an op that fails leaves its entry in the directory
+  bool store_error = false;  // on: an errno becomes the inode number of an entry
+  struct {
+    bool parent = true;  // off: fsync of a file does not commit directories
+    bool size = true;    // off: fsync commits the inode with the size that it had before
+  } fsync;
   bool reuse_checked = true;   // off: replay takes a file for the directory whose inode it has now
   bool sync_bitmap = true;     // off: sync does not write the maps
   bool osync_metadata = true;  // off: a synchronous write commits no metadata

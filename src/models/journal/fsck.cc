@@ -228,7 +228,7 @@ bool Fsck::has_bad_entry(Ino directory) {
 
 void Fsck::visit(Ino directory) {
   // The planted bug gives up the whole directory.
-  if (config_.fsck_drops && has_bad_entry(directory)) return empty_directory(directory);
+  if (config_.fsck.drops && has_bad_entry(directory)) return empty_directory(directory);
   for (unsigned b = 0; b < kDirectPointers; ++b) {
     const Address address = inodes_[directory].direct[b];
     if (address == 0) continue;
@@ -308,7 +308,7 @@ void Fsck::write_back() {
       block.inodes[i - first] = inodes_[i];
     write_disk(layout_.inode_block(static_cast<Ino>(first)), &block, sizeof block);
   }
-  if (!maps_changed_ || !config_.fsck_map) return;
+  if (!maps_changed_ || !config_.fsck.writes_map) return;
   const BlockMap blocks{memory_.block_map};
   const InodeMap inodes{memory_.inode_map, memory_.orphans};
   write_disk(layout_.block_map(), &blocks, sizeof blocks);

@@ -152,13 +152,13 @@ TEST(JournalTest, EachPlantedBugIsNoticed) {
   EXPECT_GT(noticed([](Config& c) { c.commit_barrier = CommitBarrier::kNoAfter; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.commit_barrier = CommitBarrier::kNone; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.replay_flush = false; }), 0u);
-  EXPECT_GT(noticed([](Config& c) { c.fsck_flush = false; }), 0u);
+  EXPECT_GT(noticed([](Config& c) { c.fsck.flushes = false; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.early_clean = true; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.abort_leak = true, c.blocks = 4; }), 0u);
-  EXPECT_GT(noticed([](Config& c) { c.fsck_map = false; }), 0u);
+  EXPECT_GT(noticed([](Config& c) { c.fsck.writes_map = false; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.store_error = true; }), 0u);
-  EXPECT_GT(noticed([](Config& c) { c.fsync_parent = false; }), 0u);
-  EXPECT_GT(noticed([](Config& c) { c.fsync_size = false; }), 0u);
+  EXPECT_GT(noticed([](Config& c) { c.fsync.parent = false; }), 0u);
+  EXPECT_GT(noticed([](Config& c) { c.fsync.size = false; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.sync_bitmap = false; }), 0u);
   EXPECT_GT(noticed([](Config& c) { c.sync_mount = true, c.osync_metadata = false; }), 0u);
 }
@@ -204,7 +204,7 @@ TEST(JournalTest, ClearingTheJournalBeforeAFlushLosesWhatWasReplayed) {
     return rig.has("/a");
   };
   Config wrong;
-  wrong.replay_flush = wrong.fsck_flush = false;
+  wrong.replay_flush = wrong.fsck.flushes = false;
   for (const bool by_fsck : {false, true}) {
     EXPECT_TRUE(survives(Config{}, by_fsck));
     EXPECT_FALSE(survives(wrong, by_fsck));
@@ -215,7 +215,7 @@ TEST(JournalTest, ClearingTheJournalBeforeAFlushLosesWhatWasReplayed) {
 TEST(JournalTest, FsckRemovesTheBadEntryAndKeepsTheOthers) {
   for (const bool drops : {false, true}) {
     Config config;
-    config.fsck_drops = drops;
+    config.fsck.drops = drops;
     Rig rig(config);
     for (const char* path : {"/a", "/b", "/c"}) EXPECT_EQ(rig.apply(OpKind::kCreate, path), 0);
     EXPECT_EQ(rig.target->unmount(), 0);

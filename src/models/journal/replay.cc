@@ -109,7 +109,7 @@ void Core::replay(bool in_fsck) {
   for (unsigned a = 0; a < layout_.block_count(); ++a) {
     if (memory_.logged[a] == 0) continue;
     marks_ |= kReplayed;
-    if (in_fsck && !config_.fsck_map && layout_.is_map(a)) continue;
+    if (in_fsck && !config_.fsck.writes_map && layout_.is_map(a)) continue;
     const auto address = static_cast<Address>(a);
     read_committed(address, block.data());
     if (confused_ != 0 && layout_.is_inodes(a)) {
@@ -124,7 +124,7 @@ void Core::replay(bool in_fsck) {
     write_disk(address, block.data(), kBlockSize);
   }
   if (in_fsck) load_maps();
-  if (memory_.used != 0 && (in_fsck ? config_.fsck_flush : config_.replay_flush)) flush_disk();
+  if (memory_.used != 0 && (in_fsck ? config_.fsck.flushes : config_.replay_flush)) flush_disk();
   if (failed_ != 0 || (memory_.used == 0 && !torn_)) return;
   // What was not whole must not be taken for a part of the next record.
   if (torn_) ++memory_.sequence;

@@ -91,6 +91,8 @@ struct IndexCore {
     return data >> 12 == 0xD && tag >= kFileTag && tag < kNone ? tag - kFileTag : kNone;
   }
 
+  // --- helpers of begin() and act() ---
+ private:
   static void free_block(const Config& c, Memory& m, unsigned b) {
     if (b < c.blocks) m.bitmap = static_cast<uint16_t>(m.bitmap & ~(1u << b));
   }
@@ -114,6 +116,7 @@ struct IndexCore {
     return grown;
   }
 
+ public:
   template <class Device>
   static void begin(const Config& c, Memory& m, Task& t, Device& device) {
     const unsigned f = t.file;

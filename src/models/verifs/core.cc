@@ -85,7 +85,7 @@ Entry Core::entry(Ino directory, unsigned i) const {
 
 Ino Core::find_entry(Ino directory, std::string_view name) const {
   const Name wanted = Name::of(name);
-  for (unsigned i = 0; i < entry_count(directory); ++i)
+  for (unsigned i = 0; i < inode(directory).entry_count(); ++i)
     if (const Entry at = entry(directory, i); at.name == wanted) return at.ino;
   return kNoIno;
 }
@@ -93,7 +93,7 @@ Ino Core::find_entry(Ino directory, std::string_view name) const {
 void Core::add_entry(Ino directory, std::string_view name, Ino ino) {
   Inode& to = node(directory);
   const Name wanted = Name::of(name);
-  unsigned at = entry_count(directory);
+  unsigned at = inode(directory).entry_count();
   for (; at > 0 && wanted < entry(directory, at - 1).name; --at) put_entry(to, at, entry(directory, at - 1));
   put_entry(to, at, {wanted, ino});
   to.size = static_cast<uint8_t>(to.size + sizeof(Entry));
@@ -104,7 +104,7 @@ void Core::add_entry(Ino directory, std::string_view name, Ino ino) {
 void Core::remove_entry(Ino directory, std::string_view name) {
   Inode& from = node(directory);
   const Name wanted = Name::of(name);
-  const unsigned count = entry_count(directory);
+  const unsigned count = inode(directory).entry_count();
   unsigned at = 0;
   while (entry(directory, at).name != wanted) ++at;
   if (is_directory(entry(directory, at).ino)) --from.links;
@@ -175,7 +175,7 @@ int Core::rmdir(std::string_view path) {
   if (const int error = alive(at.ino())) return error;
   if (!is_directory(at.ino())) return ENOTDIR;
   if (find_entry(at.parent(), at.name()) != at.ino()) return ESTALE;
-  if (entry_count(at.ino()) != 0) return ENOTEMPTY;
+  if (inode(at.ino()).entry_count() != 0) return ENOTEMPTY;
   drop(at.parent(), at.name(), at.ino());
   return 0;
 }
@@ -213,7 +213,7 @@ int Core::rename(std::string_view from, std::string_view to) {
     if (is_directory(replaced) && lies_in(source.parent(), replaced)) return ENOTEMPTY;
     if (moved == replaced) return 0;
     if (directory != is_directory(replaced)) return directory ? ENOTDIR : EISDIR;
-    if (directory && entry_count(replaced) != 0) return ENOTEMPTY;
+    if (directory && inode(replaced).entry_count() != 0) return ENOTEMPTY;
     if (find_entry(target.parent(), target.name()) != replaced) return ESTALE;
   } else if (source.parent() != target.parent() && !has_room(target.parent())) {
     return ENOSPC;

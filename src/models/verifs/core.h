@@ -60,12 +60,6 @@ class Core {
   int set_xattr(std::string_view path, std::string_view name, std::span<const std::byte> bytes);
   int get_xattr(std::string_view path, std::string_view name, std::span<const std::byte>* out);
   int remove_xattr(std::string_view path, std::string_view name);
-  // Calls use(name, value) for each attribute of an inode, by a name without "user.".
-  template <class Use>
-  void each_xattr(Ino ino, Use use) const {
-    for (const Xattr& x : memory_.store.xattrs)
-      if (x.ino == ino) use(x.name.text(), std::span(x.value).first(x.size));
-  }
   // What a path leads to; the last symbolic link is followed.
   int find(std::string_view path, Ino* out);
 
@@ -73,7 +67,6 @@ class Core {
   int restore();
 
   const Inode& inode(Ino ino) const { return memory_.store.at(ino); }
-  unsigned entry_count(Ino directory) const { return inode(directory).size / sizeof(Entry); }
   Entry entry(Ino directory, unsigned i) const;
   // The inode of a name in a directory as the kernel sees it: from its cache, else from the file system.
   // kNoIno if there is none. With a stale cache it may be an inode that is free.

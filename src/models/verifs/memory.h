@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -58,6 +59,8 @@ struct Inode {
   uint8_t size = 0;      // bytes; of a directory: those of its entries
   uint8_t capacity = 0;  // bytes of the buffer that were asked for, at least `size`
   std::array<std::byte, kBufferSize> buffer{};
+
+  unsigned entry_count() const { return size / sizeof(Entry); }  // of a directory
 };
 
 // An extended attribute, without the "user." of its name. A free slot has no inode.
@@ -93,5 +96,12 @@ struct Memory {
   std::array<CachedName, kCachedNames> cache{};  // the one looked up last comes first
 };
 static_assert(std::has_unique_object_representations_v<Memory>);
+
+// Calls use(name, value) for each attribute of an inode, by a name without "user.".
+template <class Use>
+void each_xattr(const Memory& memory, Ino ino, Use use) {
+  for (const Xattr& x : memory.store.xattrs)
+    if (x.ino == ino) use(x.name.text(), std::span(x.value).first(x.size));
+}
 
 }  // namespace sisyfs::verifs

@@ -140,12 +140,13 @@ class VerifsTarget : public Target, public SavesMemory, public ReachesMarks {
     if (op.kind == OpKind::kStat) return {0, directory ? 0u : inode.size, {}};
     OpResult result;
     if (op.kind == OpKind::kListxattr) {
-      core_.each_xattr(ino, [&](std::string_view name, auto) { result.add_name(full_name(name)); });
+      each_xattr(core_.memory(), ino, [&](std::string_view name, auto) { result.add_name(full_name(name)); });
       return result;
     }
     if (op.kind != OpKind::kReaddir) return OpResult::of(ENOSYS);
     if (!directory) return OpResult::of(ENOTDIR);
-    for (unsigned i = 0; i < core_.entry_count(ino); ++i) result.add_name(core_.entry(ino, i).name.text());
+    for (unsigned i = 0; i < core_.inode(ino).entry_count(); ++i)
+      result.add_name(core_.entry(ino, i).name.text());
     return result;
   }
 
@@ -154,7 +155,7 @@ class VerifsTarget : public Target, public SavesMemory, public ReachesMarks {
   int walk_directory(Ino directory, NodeId to, Walk& out) {
     nodes_[directory] = to;
     const Path here = out.where;
-    for (unsigned i = 0; i < core_.entry_count(directory); ++i) {
+    for (unsigned i = 0; i < core_.inode(directory).entry_count(); ++i) {
       const Entry entry = core_.entry(directory, i);
       const std::string_view name = entry.name.text();
       if (!here.has_room_for(name)) return ENAMETOOLONG;
@@ -191,7 +192,7 @@ class VerifsTarget : public Target, public SavesMemory, public ReachesMarks {
   void claim(Ino ino, NodeId node, Tree& tree) {
     const unsigned links = core_.inode(ino).links;
     if (links != tree.node(node).links) tree.set_links(node, links);
-    core_.each_xattr(ino, [&](std::string_view name, std::span<const std::byte> value) {
+    each_xattr(core_.memory(), ino, [&](std::string_view name, std::span<const std::byte> value) {
       tree.set_xattr(node, full_name(name), value);
     });
   }

@@ -66,6 +66,7 @@ struct sisyfs_arena_state {
   uint32_t reserved[7];
 };
 
+/* LARGE CLASS: the one struct that the engine and the arena share, whose layout both know. */
 struct sisyfs_arena_control {
   /* The arena. Its address is the same in every process, where that is free. */
   char* base;
