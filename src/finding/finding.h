@@ -2,7 +2,7 @@
 //
 //   Finding finding{.kind = FindingKind::kNotAllowed, .setup = {"journal", {"revoke=off"}}, .steps = steps};
 //   std::string token = make_token(finding);          // finding/token.h
-//   Result<Story> story = check.tell(finding.steps);  // finding/check.h
+//   Replayed replayed = check.replay(finding.steps);  // finding/check.h
 #pragma once
 
 #include <map>
@@ -13,7 +13,6 @@
 #include "machine/step.h"
 
 namespace sisyfs {
-// Keeps these types apart from those of judge/finding.h, which have the same names, until that file goes.
 
 // A target and the settings that differ from its defaults, as "name=value" in the order of declaration.
 struct Setup {

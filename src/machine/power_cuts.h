@@ -107,7 +107,7 @@ class PowerCuts {
     uint64_t serial = 0;  // of the first event of the recovery from it
     size_t skip = 0;      // up to here no event changed what was read
     bool at_point = false;
-    StateCount judged;   // of this look, so far
+    StateCount judged;   // of this crash point, so far
     Recovery recovered;  // where there is a level below
     CrashState* state = nullptr;
   };
@@ -126,7 +126,7 @@ class PowerCuts {
   bool may_descend_ = false;
   bool cut_short_ = false;
   const Recovery* recovered_ = nullptr;
-  DigestSet seen_;  // nested looks of this look
+  DigestSet seen_;  // nested crash points of this one
   std::vector<const Event*> events_;
   Epoch rest_;
   CutCounts counts_;

@@ -5,7 +5,7 @@
 //
 //   words.restart(disk.state().log);                         // right after the call
 //   words.said();                                            // what holds once the call has returned
-//   while (const CrashPoint* look = ...) words.by(look->promises)  // and at each look
+//   while (const CrashPoint* point = ...) words.by(point->promises);  // and at each crash point
 #pragma once
 
 #include <algorithm>

@@ -90,8 +90,8 @@ struct Needs {
   unsigned inodes = 0;
 };
 
-// LARGE CLASS: it has a function for each call of a file system and for each phase of the journal; its parts lie in
-// sources of their own (commit.cc, replay.cc, namei.cc, file.cc).
+// LARGE CLASS: it has a function for each call of a file system and for each phase of the journal; its parts
+// lie in sources of their own (commit.cc, replay.cc, namei.cc, file.cc).
 class Core {
  public:
   explicit Core(const Config& config) : config_(config), layout_(config), max_logged_(count_logged()) {}
