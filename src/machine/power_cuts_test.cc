@@ -66,7 +66,7 @@ Tried cut_in(const DiskSetup& setup, const std::vector<Op>& ops, uint64_t most =
 }
 
 const Op kCreateA = Op::of(OpKind::kCreate, Path("/a")), kCreateB = Op::of(OpKind::kCreate, Path("/b"));
-const Op kRename = Op::rename(Path("/a"), Path("/b"));
+const Op kRename = Op::of(OpKind::kRename, Path("/a"), Path("/b"));
 const Op kSync = Op::of(OpKind::kSync);
 
 DiskSetup with_cuts(bool lazy, const ToyMistakes& mistakes = {}) {
@@ -75,11 +75,12 @@ DiskSetup with_cuts(bool lazy, const ToyMistakes& mistakes = {}) {
   return setup;
 }
 
-TEST(PowerCutsTest, AnOpIsThereOrNotAndWhatWasInDoubtBeforeItToo) {
+TEST(PowerCutsTest, AnOpIsThereOrNot) {
   for (const bool lazy : {false, true}) {
     EXPECT_THAT(cut_in(with_cuts(lazy), {kCreateA}).trees[0], UnorderedElementsAre("", "a")) << lazy;
     const Tried tried = cut_in(with_cuts(lazy), {kCreateA, kCreateB});
-    EXPECT_THAT(tried.trees[0], UnorderedElementsAre("", "a", "ab")) << lazy;
+    // /b begins with a flush. Power cuts before that were tried in the op before.
+    EXPECT_THAT(tried.trees[0], UnorderedElementsAre("a", "ab")) << lazy;
     EXPECT_THAT(tried.trees[1], testing::IsEmpty()) << lazy;
     const Tried unordered = cut_in(with_cuts(lazy, {.no_flush = true}), {kCreateA, kCreateB});
     EXPECT_THAT(unordered.trees[0], UnorderedElementsAre("", "a", "b", "ab")) << lazy;

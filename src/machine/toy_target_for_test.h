@@ -53,6 +53,7 @@ struct ToyMistakes {
   bool has_check = false;
   ToyProblem problem = ToyProblem::kNamed;
   bool repairs = true;
+  bool repair_drops_b = false;  // a mistake: a repair takes /b with it
 };
 
 class ToyTarget : public Target,
@@ -141,6 +142,7 @@ class ToyTarget : public Target,
     if (!get(4, hint)) report->error = EIO;
     if (hint == 0) return;
     const bool repaired = mode == FsckMode::kRepair && mistakes_.repairs && put(4, 0) && flush();
+    if (repaired && mistakes_.repair_drops_b) (void)(put(2, 0) && flush());
     report->add(static_cast<uint16_t>(mistakes_.problem), repaired, {4});
   }
 
