@@ -75,7 +75,7 @@ TEST(DiskSystemTest, AStateInWhichAPathEndedHasNoSuccessors) {
 
 TEST(DiskSystemTest, TheSearchIsTheSameWithAnyNumberOfThreads) {
   for (const bool lazy : {false, true}) {
-    const Result<DiskSystem> system = system_of({.no_flush = true}, lazy);
+    const Result<DiskSystem> system = system_of({.no_mount = true}, lazy);
     const SearchResult one = search(*system, 4), four = search(*system, 4, Dedup::kExact, 4);
     EXPECT_EQ(one.states, four.states);
     EXPECT_EQ(one.transitions, four.transitions);
@@ -87,7 +87,7 @@ TEST(DiskSystemTest, TheSearchIsTheSameWithAnyNumberOfThreads) {
 
 // Merged states have the same successors, so merging finds neither less nor more.
 TEST(DiskSystemTest, EqualFingerprintsHideNothing) {
-  for (const ToyMistakes& mistakes : {ToyMistakes{}, ToyMistakes{.no_flush = true}}) {
+  for (const ToyMistakes& mistakes : {ToyMistakes{}, ToyMistakes{.no_mount = true}}) {
     const Result<DiskSystem> system = system_of(mistakes);
     const SearchResult merged = search(*system, 2), all = search(*system, 2, Dedup::kNone);
     EXPECT_LT(merged.states, all.states);
