@@ -7,7 +7,6 @@
 
 #include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
-#include "machine/stable_words.h"
 #include "toy_fs.h"
 
 namespace sisyfs {
@@ -97,24 +96,6 @@ TEST(StableHookTest, TheStoryNamesTheCallThatSaidIt) {
   EXPECT_NE(itself.steps[1].text.find("in the middle of"), std::string::npos) << itself.steps[1].text;
   EXPECT_EQ(itself.steps[1].expected.back(),
             "what 'create /a' (step 1) promised, /a (0 bytes); after the power cut /a is absent");
-}
-
-TEST(StableWordsTest, AWordHoldsUntilAStrongerOneIsSaid) {
-  Log log;
-  StableWords words;
-  words.restart(log);
-  EXPECT_EQ(words.count(), 0u);
-  EXPECT_EQ(words.said(), Stable::kNothing);
-  for (const Stable says : {Stable::kEarlierCalls, Stable::kThisCallToo, Stable::kEarlierCalls}) {
-    log.add_flush();
-    log.add_boundary({BoundaryKind::kPromise, static_cast<uint32_t>(says)});
-  }
-  words.restart(log);
-  ASSERT_EQ(words.count(), 3u);
-  EXPECT_EQ(words.by(0), Stable::kNothing);
-  EXPECT_EQ(words.by(1), Stable::kEarlierCalls);
-  EXPECT_EQ(words.by(2), Stable::kThisCallToo);
-  EXPECT_EQ(words.said(), Stable::kThisCallToo);
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/journal/config.h"
-#include "models/journal/target.h"
+#include "machine/toy_target_for_test.h"
 
 namespace sisyfs {
 namespace {
@@ -12,7 +11,7 @@ DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& set
   const Result<Options> options = Options::parse(cut_specs("", crash), settings);
   EXPECT_TRUE(options);
   DiskSetup setup;
-  setup.kind = journal::kind_of(journal::Config());
+  setup.kind = toy_kind();
   set_cuts(*options, setup);
   return setup;
 }
@@ -25,7 +24,7 @@ TEST(WorkloadOptionsTest, TheThesisKeepsOrderAndAPlainDiskDoesNot) {
   EXPECT_TRUE(disk.cuts.lazy);
   EXPECT_FALSE(disk.cuts.device.keeps_order());
   EXPECT_TRUE(disk.cuts.device.writes_are_tied());
-  EXPECT_FALSE(DiskSetup().cuts.device.keeps_order()) << "who sets nothing gets a disk";
+  EXPECT_FALSE(DiskSetup().cuts.device.keeps_order()) << "the default is a plain disk";
 }
 
 TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {

@@ -1,0 +1,201 @@
+#include "judge/reference_judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/judge_for_test.h"
+#include "machine/marks.h"
+
+namespace sisyfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr uint8_t kNone = 0, kA = ToyTarget::kA;
+
+class ReferenceJudgeTest : public testing::Test {
+ protected:
+  // An op from the empty tree that answered this and left these files.
+  Opinion end_op(const Op& op, int error, uint8_t files, const Episode& more = {}) {
+    episode_ = more;
+    episode_.op = op;
+    episode_.answer = OpResult::of(error);
+    judge().begin(*from_, saved_);
+    Opinion opinion{&all_kinds()};
+    const MadeUpEnd end(episode_, disk_, {0, 0, ToyTarget::tree_of(files).digest()});
+    judge().op_ended(end, opinion);
+    walks_ = end.asked;
+    return opinion;
+  }
+  // Whether these files may come back from a power cut after so many promises of that op.
+  bool allowed(uint8_t files, size_t promises = 0) {
+    judge().begin_point(promises);
+    const Opinion opinion = opinion_on(judge(), sound_recovery(ToyTarget::tree_of(files)));
+    EXPECT_EQ(opinion.over, opinion.findings != 0);
+    return opinion.findings == 0;
+  }
+  static Episode failing(InjectedFailure::Kind kind = InjectedFailure::Kind::kDiskAccess) {
+    Episode episode;
+    episode.failure = {kind, 1};
+    episode.failed = true;
+    return episode;
+  }
+  ReferenceJudge& judge() {
+    if (!judge_) judge_ = std::make_unique<ReferenceJudge>(setup_);
+    if (!from_) from_ = judge_->expect(Tree());
+    return *judge_;
+  }
+
+  const Op create_ = Op::of(OpKind::kCreate, Path("/a")), unlink_ = Op::of(OpKind::kUnlink, Path("/a"));
+  DiskSetup setup_ = toy_setup();
+  const MediaState disk_{Image(setup_.kind.disks)};
+  std::optional<Tree> saved_;
+  std::unique_ptr<ReferenceJudge> judge_;
+  std::optional<Expectation> from_;
+  Episode episode_;
+  int walks_ = 0;
+};
+
+TEST_F(ReferenceJudgeTest, ARightAnswerWithARightEffectIsFine) {
+  const Opinion opinion = end_op(create_, 0, kA);
+  EXPECT_EQ(opinion.findings | opinion.marks, 0u);
+  EXPECT_FALSE(opinion.over);
+  EXPECT_EQ(judge().after().now(), ToyTarget::tree_of(kA));
+  EXPECT_EQ(end_op(unlink_, ENOENT, kNone).marks, kRefused);
+  EXPECT_EQ(judge().expected(), OpResult::of(ENOENT));
+}
+
+TEST_F(ReferenceJudgeTest, AWrongAnswerEndsThePath) {
+  const Opinion opinion = end_op(create_, EPERM, kNone);
+  EXPECT_THAT(kinds_in(opinion), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_TRUE(opinion.over);
+  EXPECT_EQ(walks_, 0) << "there is nothing to compare a walk with";
+}
+
+TEST_F(ReferenceJudgeTest, AWrongEffectEndsThePath) {
+  const Opinion opinion = end_op(create_, 0, kNone);
+  EXPECT_THAT(kinds_in(opinion), ElementsAre(FindingKind::kWrongEffect));
+  EXPECT_TRUE(opinion.over);
+}
+
+TEST_F(ReferenceJudgeTest, NoSpaceIsAnAnswerOnlyWhereTheTargetSaysSo) {
+  EXPECT_THAT(kinds_in(end_op(create_, ENOSPC, kNone)), ElementsAre(FindingKind::kWrongErrno));
+  setup_.kind.claims.limited_space = true;
+  const Opinion opinion = end_op(create_, ENOSPC, kNone);
+  EXPECT_THAT(kinds_in(opinion), IsEmpty());
+  EXPECT_EQ(opinion.marks, kNoSpace);
+  from_ = judge().expect(ToyTarget::tree_of(kA));
+  EXPECT_THAT(kinds_in(end_op(unlink_, ENOSPC, kA)), ElementsAre(FindingKind::kWrongErrno))
+      << "unlink needs no space";
+}
+
+TEST_F(ReferenceJudgeTest, AFailedAccessMustBeToldAndChangeNothing) {
+  EXPECT_THAT(kinds_in(end_op(create_, EIO, kNone, failing())), IsEmpty());
+  EXPECT_THAT(kinds_in(end_op(create_, 0, kA, failing())), IsEmpty()) << "it coped with it";
+  EXPECT_THAT(kinds_in(end_op(create_, EPERM, kNone, failing())), ElementsAre(FindingKind::kHiddenError));
+  EXPECT_THAT(kinds_in(end_op(create_, 0, kNone, failing())), ElementsAre(FindingKind::kHiddenError));
+  EXPECT_THAT(kinds_in(end_op(create_, EIO, kA, failing())), ElementsAre(FindingKind::kFailedChange));
+}
+
+TEST_F(ReferenceJudgeTest, ADeadTargetHasGivenNoAnswer) {
+  Episode dead;
+  dead.faults = kDied;
+  EXPECT_EQ(end_op(create_, EPERM, kNone, dead).findings, 0u);
+  EXPECT_EQ(walks_, 0);
+}
+
+TEST_F(ReferenceJudgeTest, APowerCutLeavesTheOldOrTheNewTree) {
+  (void)end_op(create_, 0, kA);
+  EXPECT_TRUE(allowed(kNone) && allowed(kA));
+  EXPECT_FALSE(allowed(ToyTarget::kB));
+  (void)end_op(unlink_, ENOENT, kNone);
+  EXPECT_TRUE(allowed(kNone));
+  EXPECT_FALSE(allowed(kA)) << "the op failed";
+}
+
+TEST_F(ReferenceJudgeTest, WhatWasRefusedBecauseOfAFailureMayBeThere) {
+  (void)end_op(create_, EIO, kNone, failing());
+  EXPECT_TRUE(allowed(kNone) && allowed(kA));
+  (void)end_op(create_, EIO, kNone);
+  EXPECT_FALSE(allowed(kA)) << "nothing failed";
+}
+
+TEST_F(ReferenceJudgeTest, APromiseTakesTheOldTreeAway) {
+  setup_.kind.claims.durable_ops = true;
+  Episode promised;
+  promised.promised = true;
+  (void)end_op(create_, 0, kA, promised);
+  EXPECT_TRUE(allowed(kNone, 0)) << "before it returned";
+  EXPECT_TRUE(allowed(kA, 1));
+  EXPECT_FALSE(allowed(kNone, 1));
+}
+
+TEST_F(ReferenceJudgeTest, WhatTheTargetCallsStableCountsFromThereOn) {
+  Log log;
+  log.add_boundary({BoundaryKind::kPromise, static_cast<uint32_t>(Stable::kThisCallToo)});
+  Episode says;
+  says.words.restart(log);
+  (void)end_op(create_, 0, kA, says);
+  EXPECT_TRUE(allowed(kNone, 0) && allowed(kA, 0));
+  EXPECT_TRUE(allowed(kA, 1));
+  EXPECT_FALSE(allowed(kNone, 1));
+}
+
+TEST_F(ReferenceJudgeTest, ARepairBringsBackAllThatWasThere) {
+  from_ = judge().expect(ToyTarget::tree_of(kA));
+  judge().begin(*from_, saved_);
+  const Comeback damaged{.recoveries = {}, .damaged = true};
+  EXPECT_THAT(kinds_in(opinion_on(judge(), sound_recovery(ToyTarget::tree_of(kA)), damaged)), IsEmpty());
+  EXPECT_THAT(kinds_in(opinion_on(judge(), sound_recovery(), damaged)),
+              ElementsAre(FindingKind::kNotAllowed));
+}
+
+TEST_F(ReferenceJudgeTest, ASystemThatDidNotComeBackHasNoTreeToJudge) {
+  (void)end_op(create_, 0, kA);
+  judge().begin_point(0);
+  EXPECT_THAT(kinds_in(opinion_on(judge(), Recovery())), IsEmpty());
+}
+
+TEST_F(ReferenceJudgeTest, DeclaresWhatTheSetupMakesPossible) {
+  EXPECT_THAT(judge().may_find(), UnorderedElementsAre(FindingKind::kWrongErrno, FindingKind::kWrongEffect,
+                                                       FindingKind::kNotAllowed));
+  setup_.failures.most = 1;
+  EXPECT_THAT(judge().may_find(), testing::Contains(FindingKind::kHiddenError));
+  EXPECT_THAT(judge().may_find(), testing::Contains(FindingKind::kFailedChange));
+  setup_.cuts.enabled = false;
+  EXPECT_THAT(judge().may_find(), testing::Not(testing::Contains(FindingKind::kNotAllowed)));
+}
+
+TEST_F(ReferenceJudgeTest, ARememberedAnswerIsTheSame) {
+  judge_ = std::make_unique<RememberingReferenceJudge>(setup_);
+  for (int round = 0; round < 2; ++round) {
+    (void)end_op(create_, 0, kA);
+    EXPECT_TRUE(allowed(kNone) && allowed(kA));
+    EXPECT_FALSE(allowed(ToyTarget::kB));
+    (void)end_op(unlink_, ENOENT, kNone);
+    EXPECT_FALSE(allowed(kA)) << "that was another expectation";
+  }
+}
+
+// The key of a remembered answer adds the tree that came back as the expectation adds a tree of its window.
+// So it does not tell them apart: /b in the window and /a back is taken for /a in the window and /b back.
+// Switched on when the key tells them apart.
+TEST_F(ReferenceJudgeTest, DISABLED_ARememberedAnswerIsOfThisWindowAlone) {
+  judge_ = std::make_unique<RememberingReferenceJudge>(setup_);
+  const uint8_t kB = ToyTarget::kB, kBoth = 3;
+  // Under way from both files to /b, with one older tree in the window.
+  const auto allowed_with = [&](uint8_t older, uint8_t back) {
+    from_ = judge().expect(ToyTarget::tree_of(older));
+    from_->begin_op(ToyTarget::tree_of(kBoth));
+    from_->end_op(0);
+    (void)end_op(unlink_, 0, kB);
+    return allowed(back);
+  };
+  EXPECT_TRUE(allowed_with(kNone, kB)) << "the op leads to it";
+  EXPECT_FALSE(allowed_with(kB, kNone)) << "no tree of the window is empty";
+}
+
+}  // namespace
+}  // namespace sisyfs

@@ -1,0 +1,71 @@
+#include "machine/episode.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/toy_target_for_test.h"
+
+namespace sisyfs {
+namespace {
+
+using Kind = InjectedFailure::Kind;
+
+Episode failed_with(Kind kind, int error, OpKind op = OpKind::kCreate) {
+  Episode episode;
+  episode.op = Op::of(op, Path("/a"));
+  episode.failure = {kind, 1};
+  episode.failed = true;
+  episode.answer = OpResult::of(error);
+  return episode;
+}
+
+TEST(EpisodeTest, ARefusalIsTheErrorThatTheFailureMakesRight) {
+  EXPECT_TRUE(failed_with(Kind::kDiskAccess, EIO).is_refusal());
+  EXPECT_TRUE(failed_with(Kind::kDiskAccess, EROFS).is_refusal());
+  EXPECT_FALSE(failed_with(Kind::kDiskAccess, ENOMEM).is_refusal());
+  EXPECT_FALSE(failed_with(Kind::kDiskAccess, 0).is_refusal());
+  EXPECT_TRUE(failed_with(Kind::kAllocation, ENOMEM).is_refusal());
+  EXPECT_TRUE(failed_with(Kind::kAllocation, ENOBUFS).is_refusal());
+  EXPECT_FALSE(failed_with(Kind::kAllocation, EIO).is_refusal());
+  Episode nothing_failed = failed_with(Kind::kDiskAccess, EIO);
+  nothing_failed.failed = false;
+  EXPECT_FALSE(nothing_failed.is_refusal());
+}
+
+TEST(EpisodeTest, OnlyARefusedRemountLeavesNothingToReadBack) {
+  EXPECT_TRUE(failed_with(Kind::kDiskAccess, EIO, OpKind::kRemount).is_gone());
+  EXPECT_FALSE(failed_with(Kind::kDiskAccess, 0, OpKind::kRemount).is_gone());
+  EXPECT_FALSE(failed_with(Kind::kDiskAccess, EIO).is_gone());
+}
+
+TEST(EpisodeTest, ALeakIsNoDeath) {
+  Episode episode;
+  EXPECT_FALSE(episode.is_dead());
+  episode.faults = kLeaked;
+  EXPECT_FALSE(episode.is_dead());
+  episode.faults = kLeaked | kHung;
+  EXPECT_TRUE(episode.is_dead());
+}
+
+TEST(PromiseTest, EachCallPromisesWhatItNames) {
+  const TargetKind kind = toy_kind();
+  EXPECT_EQ(promise_of(kind, OpKind::kCreate), PromiseScope::kNone);
+  EXPECT_EQ(promise_of(kind, OpKind::kSync), PromiseScope::kAll);
+  EXPECT_EQ(promise_of(kind, OpKind::kRemount), PromiseScope::kAll);
+  EXPECT_EQ(promise_of(kind, OpKind::kFsync), PromiseScope::kFile);
+  EXPECT_EQ(promise_of(kind, OpKind::kFdatasync), PromiseScope::kData);
+  EXPECT_EQ(promise_of(kind, OpKind::kWriteSync), PromiseScope::kWrite);
+}
+
+TEST(PromiseTest, ClaimsMakeCallsPromiseMore) {
+  TargetKind kind = toy_kind();
+  kind.claims.fsync_all = true;
+  EXPECT_EQ(promise_of(kind, OpKind::kFdatasync), PromiseScope::kAll);
+  EXPECT_EQ(promise_of(kind, OpKind::kCreate), PromiseScope::kNone);
+  kind.claims.durable_ops = true;
+  EXPECT_EQ(promise_of(kind, OpKind::kCreate), PromiseScope::kAll);
+  TargetKind diskless;
+  EXPECT_EQ(promise_of(diskless, OpKind::kCreate), PromiseScope::kAll) << "the power never goes";
+}
+
+}  // namespace
+}  // namespace sisyfs
