@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -79,7 +80,7 @@ ProgressFn progress_printer(const std::string& mode) {
                                         {"transitions", p.transitions},
                                         {"depth", p.depth},
                                         {"memory_bytes", p.memory_bytes},
-                                        {"findings", p.findings},
+                                        {"findings", std::popcount(p.findings)},
                                         {"tracing", p.tracing}};
       to_stderr(json.dump() + "\n");
     };

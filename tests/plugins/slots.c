@@ -1,8 +1,8 @@
 /* slots: the smallest file system that is right, for tests of the plug-in interface.
  *
  * A disk of a few blocks, each a slot for one file: used, name, length, data. Every call writes one block and
- * flushes, so that it is durable and atomic when it returns. SLOTS_FAULT, a number set when it is built, plants
- * one fault; each is what the name says.
+ * flushes, so that it is durable and atomic when it returns. SLOTS_FAULT, a number set when it is built,
+ * plants one fault; each is what the name says.
  */
 #include <assert.h>
 #include <errno.h>
@@ -219,7 +219,8 @@ static void go_wrong(struct fs *fs) {
   if (SLOTS_FAULT == SMASH) memset((void *)(uintptr_t)fs->disk, 0x55, 4096);
 }
 
-static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes, uint32_t length) {
+static int64_t slots_write(void *self, const char *path, uint64_t offset, const void *bytes,
+                           uint32_t length) {
   sleep_if_slow();
   struct fs *fs = self;
   struct slot slot;
@@ -276,11 +277,15 @@ static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
 }
 
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
-  static const sisyfs_plugin plugin = {.size = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
-                                               : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
-                                                                          : sizeof(sisyfs_plugin),
+  enum {
+    kSize = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
+            : SLOTS_FAULT == NEW_MINOR ? sizeof(sisyfs_plugin) + 64
+                                       : sizeof(sisyfs_plugin),
+    kMinor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR)
+  };
+  static const sisyfs_plugin plugin = {.size = kSize,
                                        .major = SISYFS_PLUGIN_MAJOR + (SLOTS_FAULT == WRONG_MAJOR),
-                                       .minor = SLOTS_FAULT == OLD_MINOR ? 0 : SISYFS_PLUGIN_MINOR + (SLOTS_FAULT == NEW_MINOR),
+                                       .minor = kMinor,
                                        .name = "slots",
                                        .summary = "one file in each block",
                                        .contract = SISYFS_ATOMIC,

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ using Files = std::map<std::string, std::vector<std::byte>>;
 struct FlashTest : testing::Test {
   Config config;
   Core core{config};
-  Media disk{blank(config)};
+  std::unique_ptr<Media> disk = std::make_unique<Media>(blank(config));
 
   static Image blank(const Config& config) {
     return Image({kPageSize, BlockCount(uint64_t{config.units} * config.pages), config.pages});
@@ -26,9 +27,9 @@ struct FlashTest : testing::Test {
   void start(const Config& with) {
     config = with;
     core = Core(config);
-    disk.load(MediaState(blank(config)));
-    ASSERT_EQ(core.format(disk), 0);
-    ASSERT_EQ(core.mount(disk), 0);
+    disk = std::make_unique<Media>(blank(config));
+    ASSERT_EQ(core.format(*disk), 0);
+    ASSERT_EQ(core.mount(*disk), 0);
   }
   int store(std::string_view name, size_t size, int value) {
     return core.store(name, std::vector<std::byte>(size, static_cast<std::byte>(value)));
@@ -63,7 +64,7 @@ TEST_F(FlashTest, FilesAreMadeChangedAndDeleted) {
   const Files expected = {{"a", std::vector<std::byte>(8, std::byte{1})}, {"c", {}}, {"d", {}}};
   EXPECT_EQ(files_of(core), expected);
   Core again(config);
-  ASSERT_EQ(again.mount(disk), 0);
+  ASSERT_EQ(again.mount(*disk), 0);
   EXPECT_EQ(files_of(again), expected);
 }
 
@@ -85,12 +86,12 @@ TEST_F(FlashTest, CleaningMakesRoomForEver) {
       else
         ASSERT_EQ(store(name, 8 * (random() % 3), i), 0);
       marks |= core.take_marks();
-      ASSERT_EQ(disk.state().log.misuses() + disk.state().log.strays(), 0u);
+      ASSERT_EQ(disk->state().log.misuses() + disk->state().log.strays(), 0u);
       Core again(config);
-      Media copy(disk.state().current);
+      Media copy(disk->state().current);
       ASSERT_EQ(again.mount(copy), 0);
       ASSERT_EQ(files_of(again), files_of(core));
-      disk.load(MediaState(disk.state().current));
+      disk->load(MediaState(disk->state().current));
     }
     EXPECT_EQ(marks, kCleaned | kCopied | kKeptDeletion);
   }
@@ -102,7 +103,7 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
   const DeviceModel nand = *DeviceModel::preset("nand");
   std::mt19937_64 random(11);
   start({.units = 3, .pages = 3, .files = 3});
-  disk.load(MediaState(disk.state().current));
+  disk->load(MediaState(disk->state().current));
   uint64_t cuts = 0, nested = 0;
   for (int i = 0; i < 60; ++i) {
     const Files before = files_of(core);
@@ -120,7 +121,7 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
       ASSERT_TRUE(files == before || files == after);
       ASSERT_EQ(on.state().log.misuses(), 0u);
     };
-    CrashPoints points(nand, disk.state());
+    CrashPoints points(nand, disk->state());
     while (const CrashPoint* point = points.next()) {
       CrashStates states(point->epoch);
       while (CrashState* state = states.next()) {
@@ -136,7 +137,7 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
       }
     }
     ASSERT_FALSE(HasFatalFailure());
-    disk.load(MediaState(disk.state().current));
+    disk->load(MediaState(disk->state().current));
   }
   EXPECT_GT(cuts, 500u);
   EXPECT_GT(nested, 500u);
