@@ -23,8 +23,10 @@ PromiseScope promise_of(const TargetKind& kind, OpKind op) {
 Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules& rules, const Image& blank)
     : setup_(setup),
       target_(setup.kind.make()),
+      abilities_{target_->saves_memory(), target_->fails_allocations(), target_->has_faults(),
+                 target_->reaches_marks(), target_->covers_code()},
       media_(blank),
-      ways_(setup, blank, target_->fails_allocations() != nullptr),
+      ways_(setup, blank, abilities_.allocations != nullptr),
       settler_(setup.cuts.device, blank),
       recoverer_(std::make_unique<RememberingRecoverer>(setup, bounds, rules, *target_, blank)),
       cuts_(setup, *recoverer_, blank) {
@@ -42,8 +44,7 @@ int Machine::start(Tree* tree) {
     if (walk.error != 0) return walk.error;
     *tree = std::move(walk.tree);
   }
-  SavesMemory* saves = target_->saves_memory();
-  memory_ = saves == nullptr ? Snapshot() : saves->save();
+  memory_ = save();
   return 0;
 }
 
@@ -70,8 +71,8 @@ void Machine::begin(const Snapshot& memory, const MediaState& disk) {
 
 void Machine::load() {
   media_.load(*from_disk_);
-  if (SavesMemory* saves = target_->saves_memory()) {
-    saves->load(*from_memory_, media_);
+  if (abilities_.memory != nullptr) {
+    abilities_.memory->load(*from_memory_, media_);
   } else {
     target_->power_cut();
     (void)target_->mount(media_);
@@ -96,24 +97,22 @@ void Machine::watch_undecided() {
 }
 
 uint16_t Machine::take_new_edges() {
-  CoversCode* covers = target_->covers_code();
-  return covers == nullptr ? 0
-                           : static_cast<uint16_t>(std::min<uint64_t>(covers->take_new_edges(), UINT16_MAX));
+  if (abilities_.code == nullptr) return 0;
+  return static_cast<uint16_t>(std::min<uint64_t>(abilities_.code->take_new_edges(), UINT16_MAX));
 }
 
 bool Machine::perform(const Op& op) {
   load();
-  ReachesMarks* const marks = target_->reaches_marks();
   episode_.op = op;
   episode_.failure = ways_.failure();
   episode_.events_before = media_.state().log.size();
   episode_.promised = false;
   media_.note({BoundaryKind::kOpBegin, 0});
-  (void)marks_of(marks);
+  (void)marks_of(abilities_.marks);
   (void)take_new_edges();
   watch_undecided();
   FailsAllocations* const allocations =
-      episode_.failure.kind == InjectedFailure::Kind::kAllocation ? target_->fails_allocations() : nullptr;
+      episode_.failure.kind == InjectedFailure::Kind::kAllocation ? abilities_.allocations : nullptr;
   if (allocations != nullptr)
     allocations->fail_allocation(episode_.failure.nth);
   else
@@ -129,10 +128,9 @@ bool Machine::perform(const Op& op) {
     return false;
   }
   ways_.note_failed(episode_.failed);
-  episode_.marks = marks_of(marks) | (episode_.failed ? uint32_t{kAccessFailed} : 0);
+  episode_.marks = marks_of(abilities_.marks) | (episode_.failed ? uint32_t{kAccessFailed} : 0);
   media_.note({BoundaryKind::kOpEnd, 0});
-  HasFaults* const faults = target_->has_faults();
-  episode_.faults = faults == nullptr ? 0 : faults->take_faults();
+  episode_.faults = take_faults();
   if (episode_.is_dead()) {
     media_.watch(nullptr);
     return true;
@@ -142,8 +140,7 @@ bool Machine::perform(const Op& op) {
     media_.note({BoundaryKind::kPromise, 0});
     episode_.promised = true;
   }
-  SavesMemory* saves = target_->saves_memory();
-  memory_ = saves == nullptr ? Snapshot() : saves->save();
+  memory_ = save();
   return true;
 }
 
@@ -160,15 +157,14 @@ void Machine::perform_repair(const MediaState& disk) {
 
 ReadBack Machine::walk_now() {
   const Walk walk = target_->walk();
-  HasFaults* const faults = target_->has_faults();
-  return {walk.error, faults == nullptr ? 0 : faults->take_faults(), walk.tree.digest()};
+  return {walk.error, take_faults(), walk.tree.digest()};
 }
 
 const ReadBack& Machine::read_back() { return read_back_ = walk_now(); }
 
 Walk Machine::walk_again() {
   Walk walk = target_->walk();
-  if (HasFaults* const faults = target_->has_faults()) (void)faults->take_faults();
+  (void)take_faults();
   return walk;
 }
 

@@ -85,8 +85,20 @@ class Machine {
   void watch_undecided();
   void load();
 
+  // The optional abilities of the target, asked for once.
+  struct Abilities {
+    SavesMemory* memory;
+    FailsAllocations* allocations;
+    HasFaults* faults;
+    ReachesMarks* marks;
+    CoversCode* code;
+  };
+  Snapshot save() const { return abilities_.memory == nullptr ? Snapshot() : abilities_.memory->save(); }
+  uint32_t take_faults() { return abilities_.faults == nullptr ? 0 : abilities_.faults->take_faults(); }
+
   const DiskSetup& setup_;
   std::unique_ptr<Target> target_;
+  const Abilities abilities_;
   Media media_;
   Ways ways_;
   Settler settler_;

@@ -24,6 +24,7 @@ Recoverer::Recoverer(const DiskSetup& setup, const Bounds& bounds, const CheckRu
       media_(blank),
       bounds_(bounds),
       rules_(rules),
+      saves_(target.saves_memory()),
       check_(setup.kind.has_fsck ? target.checks_offline() : nullptr),
       faults_(target.has_faults()),
       marks_(target.reaches_marks()) {
@@ -141,10 +142,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   if (setup_.cuts.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
 
-const Snapshot& Recoverer::save() {
-  SavesMemory* saves = target_.saves_memory();
-  return memory_ = saves == nullptr ? Snapshot() : saves->save();
-}
+const Snapshot& Recoverer::save() { return memory_ = save_now(); }
 
 Recoverer::Checked Recoverer::check(const Image&) { return run_check(nullptr); }
 

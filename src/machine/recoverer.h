@@ -74,6 +74,7 @@ class Recoverer {
   void carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   Checked run_check(RecoveryNotes* notes);
   Trial run_trial(const Tree& tree, std::string* why);
+  Snapshot save_now() const { return saves_ == nullptr ? Snapshot() : saves_->save(); }
   uint32_t take_faults() { return faults_ == nullptr ? 0 : faults_->take_faults(); }
 
   const DiskSetup& setup_;
@@ -90,6 +91,7 @@ class Recoverer {
 
   const Bounds& bounds_;
   const CheckRules& rules_;
+  SavesMemory* const saves_;
   ChecksOffline* const check_;
   HasFaults* const faults_;
   ReachesMarks* const marks_;

@@ -43,8 +43,7 @@ const Recovery& RememberingRecoverer::recover(LazyStates& run) {
 }
 
 const Snapshot& RememberingRecoverer::save() {
-  SavesMemory* saves = target_.saves_memory();
-  Snapshot memory = saves == nullptr ? Snapshot() : saves->save();
+  Snapshot memory = save_now();
   if (const Snapshot* same = memories_.find(memory.digest())) return *same;
   return memories_.put(memory.digest()) = std::move(memory);
 }
