@@ -181,7 +181,7 @@ void ReferenceJudge::came_back(const Comeback& back, Opinion& opinion) {
 bool ReferenceJudge::is_allowed(const Tree& tree) { return at_point_->crash_allowed(tree); }
 
 bool RememberingReferenceJudge::is_allowed(const Tree& tree) {
-  const Digest key = digest_at(1, tree.digest()) + point_digest();
+  const Digest key = digest_at(1, tree.digest()) + digest_at(2, point_digest());
   if (const bool* known = allowed_.find(key)) return *known;
   return allowed_.put(key) = ReferenceJudge::is_allowed(tree);
 }

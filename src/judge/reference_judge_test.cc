@@ -182,7 +182,7 @@ TEST_F(ReferenceJudgeTest, ARememberedAnswerIsTheSame) {
 // The key of a remembered answer adds the tree that came back as the expectation adds a tree of its window.
 // So it does not tell them apart: /b in the window and /a back is taken for /a in the window and /b back.
 // Switched on when the key tells them apart.
-TEST_F(ReferenceJudgeTest, DISABLED_ARememberedAnswerIsOfThisWindowAlone) {
+TEST_F(ReferenceJudgeTest, ARememberedAnswerIsOfThisWindowAlone) {
   judge_ = std::make_unique<RememberingReferenceJudge>(setup_);
   const uint8_t kB = ToyTarget::kB, kBoth = 3;
   // Under way from both files to /b, with one older tree in the window.
