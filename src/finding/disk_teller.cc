@@ -38,7 +38,8 @@ std::string name_of(const EventName& name) {
 
 }  // namespace
 
-DiskTeller::DiskTeller(WorkerPool& workers) : worker_(workers), kind_(workers.plan().setup.kind) {}
+DiskTeller::DiskTeller(WorkerPool& workers)
+    : worker_(workers), kind_(workers.plan().setup.kind), names_(workers.plan().blank.geometry()) {}
 
 bool DiskTeller::cannot(std::string why) {
   cannot_happen_ = std::move(why);
@@ -86,7 +87,8 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
   if (state.damaged) {
     tell_repair(*op);
   } else {
-    name_events(worker_->machine().disk().log, episode.events_before, step.id, 0);
+    const Log& log = worker_->machine().disk().log;
+    names_.add(log, episode.events_before, log.base(), step.id, 0);
     tell_op(*op, step);
   }
   // A call that fails has no number; the next one takes its number.
@@ -113,20 +115,6 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
   }
   state = std::move(next);
   return true;
-}
-
-// Names the events of an op or a recovery, which has just been executed.
-void DiskTeller::name_events(const Log& log, size_t from, uint32_t step, uint32_t cut) {
-  const Geometry& geometry = worker_->plan().blank.geometry();
-  uint32_t nth = 0;
-  log.events(events_);
-  for (size_t i = from; i < events_.size(); ++i) {
-    const Event& event = *events_[i];
-    if (!is_named(event)) continue;
-    names_[log.serial_of(event)] = {
-        step, cut, ++nth, event.disk,
-        event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
-  }
 }
 
 bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& disk, size_t from,
@@ -171,15 +159,14 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
   for (const LostEvent& event : cut.lost) {
     if (std::find(ids_.begin(), ids_.end(), event.event.step) == ids_.end())
       continue;  // the step was removed
-    const auto same = [&](const auto& named) { return named.second == event.event; };
-    const auto named = std::find_if(names_.begin(), names_.end(), same);
-    if (named == names_.end())
+    const std::optional<uint64_t> named = names_.find(event.event);
+    if (!named)
       return cannot(fmt::format("step {}: {} is no write to block {} of disk {} here", step.id,
                                 name_of(event.event), event.event.address, event.event.disk));
-    const auto in_doubt = [&](const Epoch::Write& write) { return write.serial == named->first; };
+    const auto in_doubt = [&](const Epoch::Write& write) { return write.serial == *named; };
     if (std::none_of(epoch.writes().begin(), epoch.writes().end(), in_doubt))
       return cannot(fmt::format("step {}: {} is durable when the power goes", step.id, name_of(event.event)));
-    lost[named->first] = &event;
+    lost[*named] = &event;
   }
   const bool stages = EventParts::are_stages(epoch.model());
   std::map<uint64_t, uint32_t> stage;  // of the next piece, by serial number
@@ -189,7 +176,7 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
     const Epoch::Write& write = epoch.writes()[piece.write];
     const auto named = lost.find(write.serial);
     const uint32_t part =
-        stages ? stage[write.serial]++ : EventParts::unit_of(epoch, piece, write.first.value);
+        stages ? stage[write.serial]++ : EventParts::unit_of(epoch, piece, names_.address(write.serial));
     const auto loses = [&](const LostEvent& event) {
       return event.parts.empty() ||
              std::find(event.parts.begin(), event.parts.end(), part) != event.parts.end();
@@ -250,7 +237,7 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
     disk.log = recovery.log;
     disk.log.rebase(serial);
     serial = disk.log.next_serial();
-    name_events(disk.log, 0, step.id, level + 1);
+    names_.add(disk.log, 0, disk.log.base(), step.id, level + 1);
   }
   story_.image = image;
   const Tree* before = step.cuts.size() > 1 ? &uninterrupted : nullptr;
@@ -260,7 +247,9 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
   Media media{MediaState(image, serial)};
   if (recovery.alive) media.redo(recovery.log);
-  if (recovery.alive) name_events(media.state().log, 0, step.id, static_cast<uint32_t>(step.cuts.size()));
+  if (recovery.alive)
+    names_.add(media.state().log, 0, media.state().log.base(), step.id,
+               static_cast<uint32_t>(step.cuts.size()));
   worker_->put_comeback(recovery, media.state(), next);
   return true;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "finding/check.h"
+#include "finding/event_names.h"
 #include "judge/worker_pool.h"
 
 namespace sisyfs {
@@ -42,7 +43,6 @@ class DiskTeller {
                  CrashState& out, CutAtHand& cut);
   bool mark_lost(const Step& step, const PowerCut& cut, const std::vector<uint64_t>& unissued,
                  CrashState& out);
-  void name_events(const Log& log, size_t from, uint32_t step, uint32_t cut);
   bool cannot(std::string why);
 
   void tell_op(const Op& op, const Step& named);
@@ -68,9 +68,9 @@ class DiskTeller {
   Story story_;
   FindingBits findings_ = 0;
   std::string cannot_happen_;
-  std::vector<uint32_t> ids_;                     // of all steps
-  std::map<uint64_t, uint32_t> numbers_;          // of writes in the story, by serial number
-  std::map<uint64_t, EventName> names_;           // by serial number
+  std::vector<uint32_t> ids_;             // of all steps
+  std::map<uint64_t, uint32_t> numbers_;  // of writes in the story, by serial number
+  EventNames names_;
   std::vector<Tree> past_;                        // trees before the one that is right now
   std::vector<std::string> calls_;                // "'fsync /a' (step 3)", by the number in the expectation
   std::string before_calls_ = "the first mount";  // what promised the tree before the first call

@@ -4,29 +4,9 @@
 
 namespace sisyfs {
 
-bool is_named(const Event& event) {
-  return (event.changes_blocks() || event.kind == EventKind::kFlush) && !event.tied_to_previous;
-}
-
 uint32_t EventParts::unit_of(const Epoch& epoch, const Epoch::Piece& piece, uint64_t address) {
   const Epoch::Slot& slot = epoch.slots()[piece.first_slot];
   return static_cast<uint32_t>(epoch.blocks()[slot.block_index].address.value - address);
-}
-
-// Gives names to the events of a log from one position on; `base` is its serial number 0.
-void StepRecorder::name_events(const Log& log, size_t from, uint64_t base, uint32_t cut) {
-  const Geometry& geometry = worker_.plan().blank.geometry();
-  uint32_t nth = 0;
-  log.events(events_);
-  for (size_t i = from; i < events_.size(); ++i) {
-    const Event& event = *events_[i];
-    if (!is_named(event)) continue;
-    const uint64_t serial = base + event.number;
-    names_[serial] = {
-        steps_.back().id, cut, ++nth, event.disk,
-        event.changes_blocks() ? event.first.value - geometry.first_block_of(event.disk).value : 0};
-    address_[serial] = event.first.value;
-  }
 }
 
 void StepRecorder::add(bool last) {
@@ -42,19 +22,20 @@ void StepRecorder::add(bool last) {
   if (machine.ways().has_undecided())
     add_lost(machine.ways().undecided().epoch(), machine.ways().undecided().known());
   const Log& log = machine.disk().log;
-  name_events(log, episode.events_before, log.base(), 0);
+  names_.add(log, episode.events_before, log.base(), steps_.back().id, 0);
   if (!worker_.is_cut()) return;
   for (uint32_t level = 0; level <= machine.cuts().level(); ++level) add_cut(level, last);
   const Recovery& recovered = machine.cuts().recovered();
   if (recovered.alive)
-    name_events(recovered.log, 0, machine.cuts().serial_of_recovery(), machine.cuts().level() + 1);
+    names_.add(recovered.log, 0, machine.cuts().serial_of_recovery(), steps_.back().id,
+               machine.cuts().level() + 1);
 }
 
 void StepRecorder::add_cut(uint32_t level, bool last) {
   Machine& machine = worker_.machine();
   const PowerCuts::Cut cut = machine.cuts().cut(level, last);
   const Log& log = cut.log == nullptr ? machine.disk().log : *cut.log;
-  if (level != 0) name_events(log, 0, cut.base, level);
+  if (level != 0) names_.add(log, 0, cut.base, steps_.back().id, level);
   PowerCut named;
   log.events(events_);
   for (size_t i = level == 0 ? machine.episode().events_before : 0; i < cut.event; ++i)
@@ -87,7 +68,7 @@ void StepRecorder::add_lost(const Epoch& epoch, std::span<const Epoch::KeptRange
     const auto doubt = doubts_.find(serial);
     if (doubt == doubts_.end()) continue;
     const uint32_t part = stages ? doubt->second.known_stages + seen[serial]++
-                                 : EventParts::unit_of(epoch, piece, address_.at(serial));
+                                 : EventParts::unit_of(epoch, piece, names_.address(serial));
     if (piece.rank >= kept[piece.chain].most) doubt->second.lost.insert(part);
     if (piece.rank < kept[piece.chain].least) ++surely_kept[serial];
   }

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "finding/event_names.h"
 #include "judge/worker.h"
 #include "machine/step.h"
 
@@ -34,7 +35,7 @@ class EventParts {
 class StepRecorder {
  public:
   // Borrows the worker.
-  explicit StepRecorder(Worker& worker) : worker_(worker) {}
+  explicit StepRecorder(Worker& worker) : worker_(worker), names_(worker.plan().blank.geometry()) {}
 
   // The worker has gone one move. `last`: nothing follows it, so what the trial of use read counts too.
   void add(bool last);
@@ -49,20 +50,15 @@ class StepRecorder {
     uint32_t known_stages = 0;  // stages that surely survived, where parts are stages
   };
 
-  void name_events(const Log& log, size_t from, uint64_t base, uint32_t cut);
   void add_cut(uint32_t level, bool last);
   void add_doubts(const Epoch& epoch);
   void add_lost(const Epoch& epoch, std::span<const Epoch::KeptRange> kept);
 
   Worker& worker_;
   std::vector<Step> steps_;
-  std::map<uint64_t, EventName> names_;   // by serial number
-  std::map<uint64_t, uint64_t> address_;  // by serial number: in the address space of all disks
-  std::map<uint64_t, Doubt> doubts_;      // by serial number
+  EventNames names_;
+  std::map<uint64_t, Doubt> doubts_;  // by serial number
   std::vector<const Event*> events_;
 };
-
-// Whether an event has a number in its step: writes, discards and flushes.
-bool is_named(const Event& event);
 
 }  // namespace sisyfs

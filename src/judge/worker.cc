@@ -206,8 +206,11 @@ void Worker::run_repair() {
 Opinion Worker::opinion_of(const Comeback& back) {
   Opinion opinion{&plan_.kinds};
   reference_.came_back(back, opinion);
-  check_.came_back(back, opinion);
-  access_.came_back(back, opinion);
+  // Of a sound recovery these two say nothing, except that a power cut in recovery made a difference.
+  if (!back.recoveries[0]->sound || back.uninterrupted != nullptr) {
+    check_.came_back(back, opinion);
+    access_.came_back(back, opinion);
+  }
   for (const auto& judge : further_) judge->came_back(back, opinion);
   return opinion;
 }
@@ -243,8 +246,8 @@ bool Worker::next_crash() {
     }
     judge_crash();
     // Many power cuts leave the same disk. It is reported once, unless more is seen.
-    const Digest seen{crash_.outcome.findings, crash_.outcome.marks};
-    if (!seen_crashes_.insert(digest_at(1, seen) + digest_at(2, crash_digest()))) continue;
+    const uint64_t seen = crash_.outcome.findings * 0x9e3779b97f4a7c15u + crash_.outcome.marks;
+    if (!seen_crashes_.insert(digest_at(seen, crash_digest()))) continue;
     crash_.outcome.new_edges = machine_.take_new_edges();
     return true;
   }
