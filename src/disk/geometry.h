@@ -30,6 +30,8 @@ struct BlockAddress {
 
   constexpr BlockAddress() = default;
   constexpr explicit BlockAddress(uint64_t v) : value(v) {}
+  // clang-tidy 14 takes the 0 of a defaulted comparison for a null pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   friend constexpr auto operator<=>(const BlockAddress&, const BlockAddress&) = default;
   friend constexpr BlockAddress operator+(BlockAddress a, BlockCount n) {
     return BlockAddress(a.value + n.value);
