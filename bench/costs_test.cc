@@ -5,7 +5,7 @@
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
 
-namespace sisyfs {
+namespace sisyfs::costs_test {
 namespace {
 
 Costs costs(const std::vector<std::string>& settings, uint32_t depth) {
@@ -62,4 +62,4 @@ TEST(CostsTest, ACopyOfAnySizeTakesTime) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::costs_test

@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::adapter_e2e_test {
 namespace {
 
 using testing::HasSubstr;
@@ -40,4 +40,4 @@ TEST(AdapterEndToEndTest, TheSafeOrderPasses) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::adapter_e2e_test

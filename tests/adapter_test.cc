@@ -11,7 +11,7 @@
 #include "machine/marks.h"
 #include "models/mapping/target.h"
 
-namespace sisyfs {
+namespace sisyfs::adapter_test {
 namespace {
 
 enum class Bug {
@@ -366,4 +366,4 @@ TEST(DiskMoveTest, IsAStableNumber) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::adapter_test

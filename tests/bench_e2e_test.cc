@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::bench_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -133,4 +133,4 @@ TEST(BenchTest, CrashCountsWhatNeedNotBeRun) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::bench_e2e_test

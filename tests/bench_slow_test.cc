@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::bench_slow_test {
 namespace {
 
 using nlohmann::json;
@@ -34,4 +34,4 @@ TEST(SpinBenchTest, MeasuresBothSidesOfEachCell) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::bench_slow_test

@@ -10,7 +10,7 @@
 #include "finding/token.h"
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::cli_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -394,4 +394,4 @@ TEST(CliTest, TargetsAreListedWithTheirOptions) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::cli_e2e_test

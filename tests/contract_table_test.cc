@@ -12,7 +12,7 @@
 #include "tree/tree_text.h"
 #include "workload/op.h"
 
-namespace sisyfs {
+namespace sisyfs::contract_table_test {
 namespace {
 
 std::string trimmed(std::string_view text) {
@@ -163,4 +163,4 @@ TEST(ContractTableTest, EveryContractHasBothAnswers) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::contract_table_test

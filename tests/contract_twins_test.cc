@@ -14,7 +14,7 @@
 #include "finding/disk_check.h"
 #include "toy_fs.h"
 
-namespace sisyfs {
+namespace sisyfs::contract_twins_test {
 namespace {
 
 using toy::Claim;
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(ContractTwinsTest, LossTest, testing::ValuesIn(kLosses)
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::contract_twins_test

@@ -8,7 +8,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::edited_finding_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -109,4 +109,4 @@ TEST(EditedFindingTest, ALostWriteThatIsNotThereCannotHappen) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::edited_finding_e2e_test

@@ -6,7 +6,7 @@
 #include "judge/catalogue.h"
 #include "models/f2fs/check.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs::f2fs::f2fs_slow_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -109,4 +109,4 @@ INSTANTIATE_TEST_SUITE_P(
     testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs::f2fs::f2fs_slow_test

@@ -7,7 +7,7 @@
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
 
-namespace sisyfs {
+namespace sisyfs::failing_access_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -84,4 +84,4 @@ TEST(FailingAccessTest, TheStorySaysWhichAccessFailed) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::failing_access_test

@@ -15,7 +15,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::front_door_e2e_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -362,4 +362,4 @@ TEST_F(MissingPackageTest, FailedInstallIsShown) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::front_door_e2e_test

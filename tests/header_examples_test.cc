@@ -12,7 +12,7 @@
 #include "house.h"
 #include "program.h"
 
-namespace sisyfs::house {
+namespace sisyfs::house::header_examples_test {
 namespace {
 
 using testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST_F(HeaderExamplesScriptTest, HeaderWithoutExampleFails) {
 }
 
 }  // namespace
-}  // namespace sisyfs::house
+}  // namespace sisyfs::house::header_examples_test

@@ -16,7 +16,7 @@
 
 #include "house.h"
 
-namespace sisyfs::house {
+namespace sisyfs::house::house_classes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -424,4 +424,4 @@ TEST(HouseClassesTest, FewClassesAreExcepted) {
 }
 
 }  // namespace
-}  // namespace sisyfs::house
+}  // namespace sisyfs::house::house_classes_test

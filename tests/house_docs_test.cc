@@ -14,7 +14,7 @@
 
 #include "house.h"
 
-namespace sisyfs::house {
+namespace sisyfs::house::house_docs_test {
 namespace {
 
 using testing::ElementsAre;
@@ -243,4 +243,4 @@ TEST(HouseDocsTest, NoOldTokensAreLeft) {
 }
 
 }  // namespace
-}  // namespace sisyfs::house
+}  // namespace sisyfs::house::house_docs_test

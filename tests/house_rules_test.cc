@@ -14,7 +14,7 @@
 
 #include "house.h"
 
-namespace sisyfs::house {
+namespace sisyfs::house::house_rules_test {
 namespace {
 
 using testing::ElementsAre;
@@ -75,6 +75,17 @@ Faults files_are_short(const Source& source) {
   if (lines <= longest) return {};
   return {
       at(source, lines, "longer than " + std::to_string(longest) + " lines; which noun is hiding in it?")};
+}
+
+// A release compiles several tests as one source, where the helpers of two tests may have the same name.
+Faults tests_have_their_own_namespace(const Source& source) {
+  const std::string name = source.path.substr(source.path.rfind('/') + 1);
+  if (!name.ends_with("_test.cc")) return {};
+  const std::string own = name.substr(0, name.size() - 3);
+  for (const std::string& line : lines_of(source.text)) {
+    if (line.starts_with("namespace sisyfs::") && line.ends_with("::" + own + " {")) return {};
+  }
+  return {at(source, 1, "a test is in a namespace of its own, here sisyfs::...::" + own)};
 }
 
 // The examples are C for any compiler, so they may have the classic guard.
@@ -229,6 +240,14 @@ TEST(HouseRulesTest, LongFileIsFound) {
   EXPECT_THAT(files_are_short({"src/base/a.h", text + "//\n"}), ElementsAre(HasSubstr("longer")));
 }
 
+TEST(HouseRulesTest, TestWithoutItsOwnNamespaceIsFound) {
+  EXPECT_THAT(tests_have_their_own_namespace({"src/crash/a_test.cc", "namespace sisyfs {\n}\n"}),
+              ElementsAre(HasSubstr("sisyfs::...::a_test")));
+  EXPECT_THAT(tests_have_their_own_namespace({"src/crash/a_test.cc", "namespace sisyfs::a_test {\n}\n"}),
+              IsEmpty());
+  EXPECT_THAT(tests_have_their_own_namespace({"src/crash/a.cc", "namespace sisyfs {\n}\n"}), IsEmpty());
+}
+
 TEST(HouseRulesTest, HeaderWithoutGuardIsFound) {
   EXPECT_THAT(headers_are_guarded({"src/base/a.h", "// #pragma once\n"}), ElementsAre(HasSubstr("pragma")));
   EXPECT_THAT(headers_are_guarded({"src/base/a.h", "// A.\n#pragma once\n"}), IsEmpty());
@@ -299,10 +318,11 @@ TEST(HouseRulesTest, TestThatExpectsNothingIsFound) {
 TEST(HouseTest, IncludesPointUp) { expect_everywhere(includes_point_up); }
 TEST(HouseTest, LinesFit) { expect_everywhere(lines_fit); }
 TEST(HouseTest, FilesAreShort) { expect_everywhere(files_are_short); }
+TEST(HouseTest, TestsHaveTheirOwnNamespace) { expect_everywhere(tests_have_their_own_namespace); }
 TEST(HouseTest, HeadersAreGuarded) { expect_everywhere(headers_are_guarded); }
 TEST(HouseTest, NoBannedCalls) { expect_everywhere(no_banned_calls); }
 TEST(HouseTest, NothingIsLeftUndone) { expect_everywhere(nothing_left_undone); }
 TEST(HouseTest, TestsExpectSomething) { expect_everywhere(tests_expect_something); }
 
 }  // namespace
-}  // namespace sisyfs::house
+}  // namespace sisyfs::house::house_rules_test

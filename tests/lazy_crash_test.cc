@@ -16,7 +16,7 @@
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
 
-namespace sisyfs {
+namespace sisyfs::lazy_crash_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -383,4 +383,4 @@ TEST(NestedCrash, WhatIsPassedOverFindsNothing) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::lazy_crash_test

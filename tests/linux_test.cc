@@ -15,7 +15,7 @@
 #include "models/verifs/target.h"
 #include "tree/tree_text.h"
 
-namespace sisyfs {
+namespace sisyfs::linux_test {
 namespace {
 
 // Where kernels keep different file systems: that of TMPDIR, and one in memory.
@@ -430,4 +430,4 @@ TEST(LinuxTest, LongNamesAnswerAsInLinux) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::linux_test

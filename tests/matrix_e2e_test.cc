@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::matrix_e2e_test {
 namespace {
 
 struct Cell {
@@ -47,4 +47,4 @@ INSTANTIATE_TEST_SUITE_P(SixBlocks, MatrixCell,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::matrix_e2e_test

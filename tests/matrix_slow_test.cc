@@ -7,7 +7,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::matrix_slow_test {
 namespace {
 
 struct Cell {
@@ -55,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(Cells, LargeMatrixCell,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::matrix_slow_test

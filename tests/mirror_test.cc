@@ -10,7 +10,7 @@
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
 
-namespace sisyfs {
+namespace sisyfs::mirror_test {
 namespace {
 
 enum class Mirror {
@@ -190,4 +190,4 @@ TEST(MirrorTest, AFindingNamesTheDiskOfEachLostWrite) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::mirror_test

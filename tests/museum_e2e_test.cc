@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::museum_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -139,4 +139,4 @@ TEST(MuseumTest, JsonGoesToAFileBesideTheTable) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::museum_e2e_test

@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::museum_slow_test {
 namespace {
 
 TEST(LongMuseumTest, IsAsExpected) {
@@ -35,4 +35,4 @@ TEST(LongMuseumTest, OneThreadAndTwoTellTheSame) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::museum_slow_test

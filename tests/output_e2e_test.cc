@@ -8,7 +8,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::output_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ TEST(OutputTest, AFindingOfAnotherSchemaIsRefusedInARunToo) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::output_e2e_test

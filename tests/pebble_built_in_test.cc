@@ -13,7 +13,7 @@
 #include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 
-namespace sisyfs {
+namespace sisyfs::pebble_built_in_test {
 namespace {
 
 SearchResult search(const DiskSetup& setup, uint32_t depth) {
@@ -101,4 +101,4 @@ TEST(PebbleTargetTest, WhatWasLoadedIsSavedAgainAsItWas) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::pebble_built_in_test

@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::pebblefs_e2e_test {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(PebblefsE2eTest, EachPlantedBugIsFound) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::pebblefs_e2e_test

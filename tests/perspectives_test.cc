@@ -13,7 +13,7 @@
 #include "models/f2fs/check.h"
 #include "models/journal/check.h"
 
-namespace sisyfs {
+namespace sisyfs::perspectives_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -161,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{true, {"cp_flush=off"}, 2, "disk"}));
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::perspectives_test

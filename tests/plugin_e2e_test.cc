@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::plugin_e2e_test {
 namespace {
 
 using testing::HasSubstr;
@@ -264,4 +264,4 @@ TEST(PluginTest, ASkeletonBuildsAndIsClean) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::plugin_e2e_test

@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::plugin_tutorial_e2e_test {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(PluginTutorialTest, EveryCommandWorksAsThePageSays) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::plugin_tutorial_e2e_test

@@ -13,7 +13,7 @@
 #include "explore/checkpoint.h"
 #include "running_program.h"
 
-namespace sisyfs {
+namespace sisyfs::resume_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -342,4 +342,4 @@ TEST(LongRunsTest, WrongUsesAreOneMessage) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::resume_e2e_test

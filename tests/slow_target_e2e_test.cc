@@ -7,7 +7,7 @@
 
 #include "running_program.h"
 
-namespace sisyfs {
+namespace sisyfs::slow_target_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -80,4 +80,4 @@ TEST(SlowTargetTest, ASearchThatWasStoppedCanBeResumed) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::slow_target_e2e_test

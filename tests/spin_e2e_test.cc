@@ -8,7 +8,7 @@
 
 #include "program.h"
 
-namespace sisyfs {
+namespace sisyfs::spin_e2e_test {
 namespace {
 
 using nlohmann::json;
@@ -55,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(
     testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::spin_e2e_test

@@ -9,7 +9,7 @@
 #include "finding/disk_check.h"
 #include "toy_fs.h"
 
-namespace sisyfs {
+namespace sisyfs::stable_hook_test {
 namespace {
 
 using toy::Claim;
@@ -99,4 +99,4 @@ TEST(StableHookTest, TheStoryNamesTheCallThatSaidIt) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::stable_hook_test

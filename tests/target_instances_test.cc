@@ -10,7 +10,7 @@
 #include "models/journal/check.h"
 #include "models/verifs/check.h"
 
-namespace sisyfs {
+namespace sisyfs::target_instances_test {
 namespace {
 
 // Counts the instances that are made of this kind.
@@ -79,4 +79,4 @@ TEST(TargetInstancesTest, OptionsAreReadWithoutAnInstance) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::target_instances_test

@@ -4,7 +4,7 @@
 #include "finding/disk_check.h"
 #include "models/journal/check.h"
 
-namespace sisyfs {
+namespace sisyfs::toy_judge_test {
 namespace {
 
 // Finds that a path has more flushes than it may. Its value in a state is the number of flushes so far.
@@ -45,4 +45,4 @@ TEST(ToyJudgeTest, FindsWhatItLooksForAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::toy_judge_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::digest_set_test {
 namespace {
 
 Digest number(uint64_t n) { return digest_of(&n, sizeof n); }
@@ -17,4 +17,4 @@ TEST(DigestSetTest, HoldsWhatCameSinceTheLastClear) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::digest_set_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::digest_test {
 namespace {
 
 TEST(DigestTest, PartsAddAndSubtract) {
@@ -13,4 +13,4 @@ TEST(DigestTest, PartsAddAndSubtract) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::digest_test

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace sisyfs {
+namespace sisyfs::mutant_test {
 namespace {
 
 #ifdef SISYFS_MUTANTS
@@ -22,4 +22,4 @@ TEST(MutantTest, NormalBuildHasNone) {
 #endif
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::mutant_test

@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace sisyfs::cli {
+namespace sisyfs::cli::cli_test {
 namespace {
 
 void interrupt_twice() {
@@ -42,4 +42,4 @@ TEST(InterruptTest, WhileTracesAreLookedForAnotherOneIsHeeded) {
 }
 
 }  // namespace
-}  // namespace sisyfs::cli
+}  // namespace sisyfs::cli::cli_test

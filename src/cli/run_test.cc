@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sisyfs::cli {
+namespace sisyfs::cli::run_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(TraceFindingsTest, WhereEachKindHasATraceNothingIsMissing) {
 }
 
 }  // namespace
-}  // namespace sisyfs::cli
+}  // namespace sisyfs::cli::run_test

@@ -10,7 +10,7 @@
 #include "crash/crash_states.h"
 #include "crash/plain_device_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::crash_points_test {
 namespace {
 
 constexpr Geometry kSmall{2, BlockCount(4)};
@@ -292,4 +292,4 @@ TEST(CrashPointsTest, SerialNumbersSurviveSettling) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::crash_points_test

@@ -10,7 +10,7 @@
 
 #include "crash/plain_device_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::crash_states_test {
 namespace {
 
 constexpr Geometry kSmall{2, BlockCount(6)};
@@ -384,4 +384,4 @@ TEST(CrashStatesTest, ABlockIsKnownBeforeTheImageIsBuilt) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::crash_states_test

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-namespace sisyfs {
+namespace sisyfs::dense_index_test {
 namespace {
 
 TEST(DenseIndexTest, NumbersKeysInOrderOfFirstAppearance) {
@@ -38,4 +38,4 @@ TEST(DenseIndexTest, NothingIsLeftAfterClearing) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::dense_index_test

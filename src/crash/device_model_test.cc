@@ -10,7 +10,7 @@
 #include "crash/crash_points.h"
 #include "crash/crash_states.h"
 
-namespace sisyfs {
+namespace sisyfs::device_model_test {
 namespace {
 
 constexpr Geometry kSectors{512, BlockCount(8)}, kTiny{32, BlockCount(8)}, kFlash{32, BlockCount(8), 4};
@@ -156,4 +156,4 @@ TEST(DeviceModelTest, APendingDiscardLeavesTheOldContentOrWhatTheDeviceMakesOfIt
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::device_model_test

@@ -9,7 +9,7 @@
 #include "crash/crash_states.h"
 #include "crash/lazy_states.h"
 
-namespace sisyfs {
+namespace sisyfs::epoch_flash_test {
 namespace {
 
 constexpr EnumerationBound kAll{.max_states = UINT64_MAX, .edge = 0};
@@ -243,4 +243,4 @@ TEST(EpochFlashTest, AWriteThatWasCutOffIsTorn) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::epoch_flash_test

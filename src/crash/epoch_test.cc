@@ -11,7 +11,7 @@
 #include "crash/lazy_states.h"
 #include "crash/plain_device_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::epoch_test {
 namespace {
 
 constexpr EnumerationBound kAll{.max_states = UINT64_MAX, .edge = 0};
@@ -290,4 +290,4 @@ TEST(EpochTest, AUnitDoesNotLieOnTwoDisks) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::epoch_test

@@ -10,7 +10,7 @@
 #include "crash/crash_states.h"
 #include "crash/plain_device_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::lazy_states_test {
 namespace {
 
 constexpr Geometry kSmall{2, BlockCount(6)};
@@ -281,4 +281,4 @@ TEST(LazyStates, EqualContentsAreNotToldApart) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::lazy_states_test

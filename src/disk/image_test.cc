@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::image_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -152,4 +152,4 @@ TEST(ImageTest, ThreadsMayCopyChangeAndDropImagesThatShareContent) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::image_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::log_test {
 namespace {
 
 BlockRef block(int value) {
@@ -143,4 +143,4 @@ TEST(LogTest, ALongLogIsDroppedWithoutDeepRecursion) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::log_test

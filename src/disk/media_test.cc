@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::media_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -477,4 +477,4 @@ TEST_F(MediaTest, AnUndecidedBlockIsComparedAsItIsDecided) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::media_test

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::pool_test {
 namespace {
 
 TEST(PoolTest, MemoryGivenBackIsTakenAgainByItsSizeClassOnly) {
@@ -40,4 +40,4 @@ TEST(PoolTest, MemoryMayBeGivenBackOnAnotherThread) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::pool_test

@@ -6,7 +6,7 @@
 
 #include "expect/expectation.h"
 
-namespace sisyfs {
+namespace sisyfs::broken_promise_test {
 namespace {
 
 int fill(Tree& tree, const char* path, uint64_t offset, size_t count, char byte) {
@@ -171,4 +171,4 @@ TEST(BrokenPromiseTest, CallsAreCountedAnewAfterAPowerCut) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::broken_promise_test

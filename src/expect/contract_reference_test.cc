@@ -10,7 +10,7 @@
 #include "expect/expectation.h"
 #include "tree/tree_text.h"
 
-namespace sisyfs {
+namespace sisyfs::contract_reference_test {
 namespace {
 
 enum class Call : uint8_t {
@@ -475,4 +475,4 @@ TEST(ContractReferenceTest, FsyncOfTheDirectoryAgrees) {
 TEST(ContractReferenceTest, FsyncWithAllRulesAgrees) { check(Contract::kFsync, true, true, 3); }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::contract_reference_test

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace sisyfs {
+namespace sisyfs::expectation_test {
 namespace {
 
 // Trees with the files of `names`, one letter each.
@@ -180,4 +180,4 @@ TEST(ExpectationTest, TheDigestDoesNotDependOnTreesThatAreGone) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::expectation_test

@@ -6,7 +6,7 @@
 
 #include "expect/expectation.h"
 
-namespace sisyfs {
+namespace sisyfs::fsync_test {
 namespace {
 
 int fill(Tree& tree, const char* path, uint64_t offset, size_t count, char byte) {
@@ -150,4 +150,4 @@ TEST(ContractNameTest, NamesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::fsync_test

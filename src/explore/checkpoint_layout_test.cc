@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::checkpoint_layout_test {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -140,4 +140,4 @@ TEST(CheckpointLayoutTest, ADocumentThatDiffersIsNoticed) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::checkpoint_layout_test

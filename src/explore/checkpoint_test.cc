@@ -8,7 +8,7 @@
 #include "explore/same_result_for_test.h"
 #include "explore/toy_systems.h"
 
-namespace sisyfs {
+namespace sisyfs::checkpoint_test {
 namespace {
 
 using testing::HasSubstr;
@@ -242,4 +242,4 @@ TEST_F(CheckpointTest, APlaceThatCannotBeWrittenEndsTheSearchAtItsStart) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::checkpoint_test

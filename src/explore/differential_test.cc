@@ -7,7 +7,7 @@
 
 #include "explore/run.h"
 
-namespace sisyfs {
+namespace sisyfs::differential_test {
 namespace {
 
 struct Way {
@@ -270,4 +270,4 @@ TEST(DifferentialTest, NothingThatWasCutPasses) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::differential_test

@@ -9,7 +9,7 @@
 #include "explore/run.h"
 #include "explore/toy_systems.h"
 
-namespace sisyfs {
+namespace sisyfs::explore_test {
 namespace {
 
 // A grid walk: from (x, y) to (x+1, y) and (x, y+1) modulo `side`, with a way back to the origin.
@@ -349,4 +349,4 @@ TEST(TraceFinderTest, GenerationsGiveTheTracesThatPathsGive) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::explore_test

@@ -8,7 +8,7 @@
 #include "explore/same_result_for_test.h"
 #include "explore/toy_systems.h"
 
-namespace sisyfs {
+namespace sisyfs::generations_test {
 namespace {
 
 using testing::HasSubstr;
@@ -255,4 +255,4 @@ TEST(GenerationsTest, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::generations_test

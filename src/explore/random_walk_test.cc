@@ -3,7 +3,7 @@
 #include "explore/run.h"
 #include "explore/toy_systems.h"
 
-namespace sisyfs {
+namespace sisyfs::random_walk_test {
 namespace {
 
 SearchOptions walking(unsigned threads, uint64_t seed = 7) {
@@ -57,4 +57,4 @@ TEST(RandomWalkTest, TakesEachSuccessorWithEqualChance) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::random_walk_test

@@ -8,7 +8,7 @@
 #include "explore/same_result_for_test.h"
 #include "explore/toy_systems.h"
 
-namespace sisyfs {
+namespace sisyfs::slow_system_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -263,4 +263,4 @@ TEST_F(SlowCheckpointTest, AnInterruptEndsTheRebuildingOfAState) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::slow_system_test

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace sisyfs {
+namespace sisyfs::visited_test {
 namespace {
 
 Digest number(uint64_t n) { return digest_of(&n, sizeof n); }
@@ -107,4 +107,4 @@ TEST(VisitedSetTest, RefusesToGrowBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::visited_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::check_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(AcceptsTest, WhatASystemDoesNotOfferIsRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::check_test

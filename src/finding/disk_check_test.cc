@@ -6,7 +6,7 @@
 #include "machine/marks.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::disk_check_test {
 namespace {
 
 SearchResult search(DiskSetup setup, uint32_t depth = 3) {
@@ -133,4 +133,4 @@ TEST(DiskCheckTest, BoundsThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::disk_check_test

@@ -7,7 +7,7 @@
 #include "finding/finding_json.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::disk_teller_test {
 namespace {
 
 using testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(DiskTellerStoryTest, NamesWritesAnswersAndWhatShouldHaveBeen) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::disk_teller_test

@@ -4,7 +4,7 @@
 
 #include "disk/media.h"
 
-namespace sisyfs {
+namespace sisyfs::event_names_test {
 namespace {
 
 TEST(EventNamesTest, CountsWritesAndFlushesAndNoBoundaries) {
@@ -25,4 +25,4 @@ TEST(EventNamesTest, CountsWritesAndFlushesAndNoBoundaries) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::event_names_test

@@ -8,7 +8,7 @@
 #include "finding/random_finding_for_test.h"
 #include "finding/valid.h"
 
-namespace sisyfs {
+namespace sisyfs::finding_json_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -315,4 +315,4 @@ TEST(FindingJsonTest, BytesThatAreNotUtf8DoNotStopTheWriting) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::finding_json_test

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace sisyfs {
+namespace sisyfs::pack_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -115,4 +115,4 @@ TEST(PackTest, RandomBytesNeverDoHarm) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::pack_test

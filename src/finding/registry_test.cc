@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::registry_test {
 namespace {
 
 CheckRegistry registry() {
@@ -59,4 +59,4 @@ TEST(RegistryTest, IsolationIsKnownBeforeATargetIsLoaded) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::registry_test

@@ -5,7 +5,7 @@
 #include "finding/disk_check.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::step_recorder_test {
 namespace {
 
 bool has_name(EventKind kind, bool tied = false) {
@@ -88,4 +88,4 @@ TEST(StepRecorderTest, APowerCutInRecoveryIsTheSecondOfItsStep) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::step_recorder_test

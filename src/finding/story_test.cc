@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::story_test {
 namespace {
 
 StoryStep step(StoryStep::Kind kind) {
@@ -30,4 +30,4 @@ TEST(StoryTest, CountsOpsThatBeganAndPowerCuts) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::story_test

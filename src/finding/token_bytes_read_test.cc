@@ -5,7 +5,7 @@
 #include "finding/random_finding_for_test.h"
 #include "finding/token_bytes.h"
 
-namespace sisyfs {
+namespace sisyfs::token_bytes_read_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -56,4 +56,4 @@ TEST(ReadTokenBytesTest, BytesThatAreCutOffNeverGiveTheWholeFinding) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::token_bytes_read_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::token_bytes_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -50,4 +50,4 @@ TEST(TokenBytesTest, TargetAndKindAreNotInTheBytes) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::token_bytes_test

@@ -15,7 +15,7 @@
 #include "finding/token_bytes.h"
 #include "workload/op.h"
 
-namespace sisyfs {
+namespace sisyfs::token_layout_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -207,4 +207,4 @@ TEST(TokenLayoutTest, DocumentedKeysAreThoseOfTheExampleAndOfTheReader) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::token_layout_test

@@ -13,7 +13,7 @@
 #include "finding/token_layout.h"
 #include "finding/valid.h"
 
-namespace sisyfs {
+namespace sisyfs::token_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -301,4 +301,4 @@ TEST(FindingTokenTest, OldTokensSayWhatTheyAlwaysSaid) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::token_test

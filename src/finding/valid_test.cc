@@ -7,7 +7,7 @@
 
 #include "finding/random_finding_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::valid_test {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(ValidTest, LimitsAreKept) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::valid_test

@@ -6,7 +6,7 @@
 #include "disk/media.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::write_text_test {
 namespace {
 
 // The text of a write of these blocks, each filled with its value.
@@ -78,4 +78,4 @@ TEST(WriteTextTest, AProblemIsTold) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::write_text_test

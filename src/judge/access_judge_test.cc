@@ -7,7 +7,7 @@
 
 #include "judge/judge_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::access_judge_test {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(AccessJudgeTest, DeclaresWhatTheTargetCanDoWrong) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::access_judge_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace sisyfs {
+namespace sisyfs::catalogue_test {
 namespace {
 
 TEST(CatalogueTest, EachKindHasACodeAndANameOfItsOwn) {
@@ -46,4 +46,4 @@ TEST(CatalogueTest, ListsOfKindsAreWritten) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::catalogue_test

@@ -5,7 +5,7 @@
 
 #include "judge/judge_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::check_judge_test {
 namespace {
 
 using testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST_F(CheckJudgeTest, DeclaresWhatTheSetupMakesPossible) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::check_judge_test

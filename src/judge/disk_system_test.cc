@@ -7,7 +7,7 @@
 #include "explore/run.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::disk_system_test {
 namespace {
 
 static_assert(TransitionSystem<DiskSystem> && FollowableSystem<DiskSystem>);
@@ -119,4 +119,4 @@ TEST(ShapedDiskSystemTest, MergesMoreThanTheSystemItself) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::disk_system_test

@@ -5,7 +5,7 @@
 
 #include "judge/judge_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::judge_test {
 namespace {
 
 struct Silent : Judge {
@@ -46,4 +46,4 @@ TEST(JudgeTest, AJudgeThatOverridesNothingSaysNothing) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::judge_test

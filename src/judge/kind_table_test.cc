@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::kind_table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -60,4 +60,4 @@ TEST(KindTableTest, AModelNumbersByItsListAndOnlyWhatIsPossibleIsFound) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::kind_table_test

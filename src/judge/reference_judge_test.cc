@@ -6,7 +6,7 @@
 #include "judge/judge_for_test.h"
 #include "machine/marks.h"
 
-namespace sisyfs {
+namespace sisyfs::reference_judge_test {
 namespace {
 
 using testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST_F(ReferenceJudgeTest, ARememberedAnswerIsOfThisWindowAlone) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::reference_judge_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::system_state_test {
 namespace {
 
 TEST(DiskMoveTest, AChoiceHoldsAllThreeNumbers) {
@@ -48,4 +48,4 @@ TEST(ShapePrintTest, AllPathsThatEndedAreOne) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::system_state_test

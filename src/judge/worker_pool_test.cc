@@ -10,7 +10,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::worker_pool_test {
 namespace {
 
 // A plan that counts the targets that were made.
@@ -101,4 +101,4 @@ TEST(WorkerPoolTest, CountsAddUpAndStickAtTheirLargestValue) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::worker_pool_test

@@ -8,7 +8,7 @@
 #include "judge/judge_for_test.h"
 #include "machine/marks.h"
 
-namespace sisyfs {
+namespace sisyfs::worker_test {
 namespace {
 
 using testing::ElementsAre;
@@ -269,4 +269,4 @@ TEST(WorkerTest, AStoppedWorkerTriesNoMorePowerCuts) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::worker_test

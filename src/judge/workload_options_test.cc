@@ -4,7 +4,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::workload_options_test {
 namespace {
 
 DiskSetup setup_with(std::string_view crash, const std::vector<std::string>& settings) {
@@ -51,4 +51,4 @@ TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::workload_options_test

@@ -4,7 +4,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::episode_test {
 namespace {
 
 using Kind = InjectedFailure::Kind;
@@ -68,4 +68,4 @@ TEST(PromiseTest, ClaimsMakeCallsPromiseMore) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::episode_test

@@ -5,7 +5,7 @@
 #include "machine/marks.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::machine_test {
 namespace {
 
 using Kind = InjectedFailure::Kind;
@@ -199,4 +199,4 @@ TEST(MachineTest, ARememberedWalkIsTheSame) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::machine_test

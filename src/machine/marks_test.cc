@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::marks_test {
 namespace {
 
 struct Reaches : ReachesMarks {
@@ -27,4 +27,4 @@ TEST(MarksTest, ATargetCannotSetTheMarkOfWhatWasLeftOut) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::marks_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::memo_test {
 namespace {
 
 Digest number(uint64_t n) { return digest_of(&n, sizeof n); }
@@ -22,4 +22,4 @@ TEST(MemoTest, KnowsTheRightAnswerOrNone) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::memo_test

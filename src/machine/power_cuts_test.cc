@@ -8,7 +8,7 @@
 #include "machine/machine.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::power_cuts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST(PowerCutsTest, ARestThatIsLeftIsCounted) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::power_cuts_test

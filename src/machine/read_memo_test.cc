@@ -8,7 +8,7 @@
 
 #include "disk/media.h"
 
-namespace sisyfs {
+namespace sisyfs::read_memo_test {
 namespace {
 
 constexpr uint64_t kBlocks = 40;
@@ -168,4 +168,4 @@ TEST(FirstReadsTest, CountsEachBlockOnceAndNoneThatWasWrittenBefore) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::read_memo_test

@@ -7,7 +7,7 @@
 #include "machine/marks.h"
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::recoverer_test {
 namespace {
 
 // A disk on which these blocks were written and nothing else, as a crash state.
@@ -129,4 +129,4 @@ TEST(RecovererTest, TheMountAloneIsComparedOnDemand) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::recoverer_test

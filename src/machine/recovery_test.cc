@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::recovery_test {
 namespace {
 
 // Problem 0 is named and critical, 1 is critical, 2 is named, 3 is neither.
@@ -41,4 +41,4 @@ TEST(CheckRulesTest, WhatIsLeftWithoutANameIsUnclean) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::recovery_test

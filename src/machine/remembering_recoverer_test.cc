@@ -1,5 +1,5 @@
 // Recoveries that are known again against recoveries that are carried out each time, on the toy target.
-// tests/recoverer_test.cc does the same with models.
+// tests/remembered_recoveries_test.cc does the same with models.
 #include "machine/remembering_recoverer.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "machine/toy_target_for_test.h"
 #include "workload/workload.h"
 
-namespace sisyfs {
+namespace sisyfs::remembering_recoverer_test {
 namespace {
 
 struct Counts {
@@ -105,4 +105,4 @@ TEST(RememberingRecovererTest, CarriesOutFewRecoveries) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::remembering_recoverer_test

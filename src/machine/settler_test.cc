@@ -4,7 +4,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::settler_test {
 namespace {
 
 class SettlerTest : public testing::Test {
@@ -82,4 +82,4 @@ TEST_F(SettlerTest, WhatAPowerCutLeftUndecidedIsNotWhatIsPending) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::settler_test

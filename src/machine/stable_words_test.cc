@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::stable_words_test {
 namespace {
 
 TEST(StableWordsTest, ALogWithoutPromisesSaysNothing) {
@@ -34,4 +34,4 @@ TEST(StableWordsTest, APromiseHoldsUntilAStrongerOneIsMade) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::stable_words_test

@@ -5,7 +5,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::usable_test {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(UsableTest, AWrongEffectShowsInALaterAnswer) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::usable_test

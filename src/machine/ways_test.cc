@@ -5,7 +5,7 @@
 
 #include "machine/toy_target_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::ways_test {
 namespace {
 
 using Kind = InjectedFailure::Kind;
@@ -94,4 +94,4 @@ TEST(WaysTest, AnUndecidedBlockThatIsReadGivesOneWayForEachContent) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::ways_test

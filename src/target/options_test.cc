@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::options_test {
 namespace {
 
 enum class Order { kNaive, kPointed };
@@ -75,4 +75,4 @@ TEST(OptionsDeathTest, UndeclaredOptionIsOurBug) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::options_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sisyfs {
+namespace sisyfs::snapshot_test {
 namespace {
 
 struct Small {
@@ -67,4 +67,4 @@ TEST(SnapshotDeathTest, OtherTypeIsOurBug) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::snapshot_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::target_kind_test {
 namespace {
 
 // Two files of at most two units, in one directory.
@@ -66,4 +66,4 @@ TEST(TargetKindTest, AKindWithoutBlocksHasNoDisk) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::target_kind_test

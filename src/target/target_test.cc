@@ -8,7 +8,7 @@
 
 #include "disk/media.h"
 
-namespace sisyfs {
+namespace sisyfs::target_test {
 namespace {
 
 constexpr ProblemKind kProblems[] = {
@@ -160,4 +160,4 @@ TEST(FaultTest, OnlyALeakLeavesAnAnswer) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::target_test

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace sisyfs {
+namespace sisyfs::file_data_test {
 namespace {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -81,4 +81,4 @@ TEST(FileDataTest, AgreesWithAFlatStringOverRandomChanges) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::file_data_test

@@ -7,7 +7,7 @@
 #include "tree/tree.h"
 #include "tree/tree_text.h"
 
-namespace sisyfs {
+namespace sisyfs::nodes_test {
 namespace {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -151,4 +151,4 @@ TEST(HandlesTest, OpenDigestTellsWhichPathsAreOpen) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::nodes_test

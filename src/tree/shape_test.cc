@@ -8,7 +8,7 @@
 
 #include "tree/tree.h"
 
-namespace sisyfs {
+namespace sisyfs::shape_test {
 namespace {
 
 // Brackets around the sorted codes of the children for a directory, parentheses for the rest.
@@ -144,4 +144,4 @@ TEST(ShapeTest, TellsSizesHandlesTypesAndDepth) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::shape_test

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace sisyfs {
+namespace sisyfs::tree_test {
 namespace {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -197,4 +197,4 @@ TEST_F(TreeTest, ClaimedLinkCountDoesNotDecideWhenAFileGoes) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::tree_test

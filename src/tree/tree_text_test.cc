@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sisyfs {
+namespace sisyfs::tree_text_test {
 namespace {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -83,4 +83,4 @@ TEST_F(TreeTextTest, ListingShowsEachPathOnce) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::tree_text_test

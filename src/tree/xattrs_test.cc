@@ -10,7 +10,7 @@
 #include "tree/tree.h"
 #include "tree/tree_text.h"
 
-namespace sisyfs {
+namespace sisyfs::xattrs_test {
 namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -133,4 +133,4 @@ TEST(TreeXattrTest, TextTellsThem) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::xattrs_test

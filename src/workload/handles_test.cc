@@ -7,7 +7,7 @@
 
 #include "workload/workload.h"
 
-namespace sisyfs {
+namespace sisyfs::handles_test {
 namespace {
 
 Tree tree_of(std::initializer_list<const char*> lines) {
@@ -140,4 +140,4 @@ TEST(WorkloadPinnedTest, RenamesHolesAndSizesAreGivenInOrder) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::handles_test

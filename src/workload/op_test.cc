@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-namespace sisyfs {
+namespace sisyfs::op_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(OpTest, ErrnosHaveTheirNames) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::op_test

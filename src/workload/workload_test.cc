@@ -8,7 +8,7 @@
 
 #include "tree/tree_text.h"
 
-namespace sisyfs {
+namespace sisyfs::workload_test {
 namespace {
 
 Bounds small() {
@@ -407,4 +407,4 @@ TEST(WorkloadBoundsTest, SenselessBoundsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::workload_test

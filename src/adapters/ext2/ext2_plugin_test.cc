@@ -5,7 +5,7 @@
 
 #include "adapters/plugin/plugin_run_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::ext2_plugin_test {
 namespace {
 
 using testing::Contains;
@@ -241,4 +241,4 @@ INSTANTIATE_TEST_SUITE_P(Each, Ext2Plugin, testing::ValuesIn(kPlugins), name_of)
 INSTANTIATE_TEST_SUITE_P(Each, Ext2Cuts, testing::ValuesIn(kPlugins), name_of);
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::ext2_plugin_test

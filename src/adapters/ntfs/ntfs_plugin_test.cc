@@ -4,7 +4,7 @@
 
 #include "adapters/plugin/plugin_run_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::ntfs_plugin_test {
 namespace {
 
 using testing::Contains;
@@ -130,4 +130,4 @@ TEST_F(NtfsPlugin, RefusesWhatDoesNotFitAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::ntfs_plugin_test

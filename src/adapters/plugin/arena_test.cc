@@ -13,7 +13,7 @@
 #include "adapters/plugin/play_for_test.h"
 #include "adapters/plugin/source_location.h"
 
-namespace sisyfs {
+namespace sisyfs::arena_test {
 namespace {
 
 class ArenaTest : public testing::Test {
@@ -213,4 +213,4 @@ TEST_F(ArenaTest, EdgesAreCountedOnceAndByGuardsTheirNumberIsKnown) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::arena_test

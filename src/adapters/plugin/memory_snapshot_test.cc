@@ -16,7 +16,7 @@
 #include "adapters/plugin/page_fault.h"
 #include "adapters/plugin/play_for_test.h"
 
-namespace sisyfs {
+namespace sisyfs::memory_snapshot_test {
 namespace {
 
 using testing::HasSubstr;
@@ -244,4 +244,4 @@ TEST(PageFaultTest, AnswersNoForWhatIsNotTracked) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::memory_snapshot_test

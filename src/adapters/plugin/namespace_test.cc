@@ -13,7 +13,7 @@
 #include "adapters/plugin/play_for_test.h"
 #include "adapters/plugin/source_location.h"
 
-namespace sisyfs {
+namespace sisyfs::namespace_test {
 namespace {
 
 using testing::AnyOf;
@@ -195,4 +195,4 @@ TEST(NamespaceTest, EndsAreToldInsteadOfEndingTheProcess) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::namespace_test

@@ -12,7 +12,7 @@
 
 #include "cli/cli.h"
 
-namespace sisyfs::cli {
+namespace sisyfs::cli::exhibits_test {
 namespace {
 
 using testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST(ShippedExhibitsTest, EachExhibitHasItsStory) {
 }
 
 }  // namespace
-}  // namespace sisyfs::cli
+}  // namespace sisyfs::cli::exhibits_test

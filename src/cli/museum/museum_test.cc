@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "finding/token.h"
 
-namespace sisyfs::cli {
+namespace sisyfs::cli::museum_test {
 namespace {
 
 using testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(MuseumRoundTest, AReplayThatCannotBeStartedIsAProblemOfTheHarness) {
 }
 
 }  // namespace
-}  // namespace sisyfs::cli
+}  // namespace sisyfs::cli::museum_test

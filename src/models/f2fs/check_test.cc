@@ -11,7 +11,7 @@
 #include "judge/catalogue.h"
 #include "judge/disk_system.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs::f2fs::check_test {
 namespace {
 
 std::unique_ptr<Check> check_with(const std::vector<std::string>& settings) {
@@ -225,4 +225,4 @@ TEST(F2fsCheckTest, SizesThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs::f2fs::check_test

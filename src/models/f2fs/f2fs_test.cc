@@ -5,7 +5,7 @@
 #include "models/f2fs/fsck.h"
 #include "models/f2fs/run_for_test.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs::f2fs::f2fs_test {
 namespace {
 
 std::string trouble_of(const RunOptions& options, unsigned ops, uint32_t* marks) {
@@ -353,4 +353,4 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
 }
 
 }  // namespace
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs::f2fs::f2fs_test

@@ -11,7 +11,7 @@
 #include "disk/media.h"
 #include "judge/catalogue.h"
 
-namespace sisyfs::f2fs {
+namespace sisyfs::f2fs::fsck_test {
 namespace {
 
 // A synced disk with the files /a and /b of one block each, and ways to change what is on it.
@@ -197,4 +197,4 @@ TEST(F2fsFsckTest, EveryProblemIsAKindOfTheCatalogue) {
 }
 
 }  // namespace
-}  // namespace sisyfs::f2fs
+}  // namespace sisyfs::f2fs::fsck_test

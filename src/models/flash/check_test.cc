@@ -8,7 +8,7 @@
 #include "judge/catalogue.h"
 #include "models/flash/target.h"
 
-namespace sisyfs::flash {
+namespace sisyfs::flash::check_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -194,4 +194,4 @@ TEST(FlashCheckTest, SizesThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs::flash
+}  // namespace sisyfs::flash::check_test

@@ -11,7 +11,7 @@
 #include "crash/crash_states.h"
 #include "models/flash/core.h"
 
-namespace sisyfs::flash {
+namespace sisyfs::flash::flash_test {
 namespace {
 
 using Files = std::map<std::string, std::vector<std::byte>>;
@@ -144,4 +144,4 @@ TEST_F(FlashTest, EveryCutLeavesTheStateBeforeOrAfterAnOpEvenIfTheMountIsCutToo)
 }
 
 }  // namespace
-}  // namespace sisyfs::flash
+}  // namespace sisyfs::flash::flash_test

@@ -6,7 +6,7 @@
 #include "finding/catalogue_bits_for_test.h"
 #include "judge/catalogue.h"
 
-namespace sisyfs::journal {
+namespace sisyfs::journal::check_test {
 namespace {
 
 using Settings = std::vector<std::string>;
@@ -188,4 +188,4 @@ TEST(JournalCheckTest, SizesThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs::journal
+}  // namespace sisyfs::journal::check_test

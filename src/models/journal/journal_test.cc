@@ -3,7 +3,7 @@
 #include "models/journal/fsck.h"
 #include "models/journal/run_for_test.h"
 
-namespace sisyfs::journal {
+namespace sisyfs::journal::journal_test {
 namespace {
 
 // Few blocks and inodes and the smallest journal: a few ops fill it, and each few commits go around.
@@ -559,4 +559,4 @@ TEST(JournalTest, HostileDisksDoNoHarmUnrepaired) {
 }
 
 }  // namespace
-}  // namespace sisyfs::journal
+}  // namespace sisyfs::journal::journal_test

@@ -9,7 +9,7 @@
 #include "models/mapping/check.h"
 #include "models/mapping/story.h"
 
-namespace sisyfs::mapping {
+namespace sisyfs::mapping::mapping_test {
 namespace {
 
 // The cells of the verdict matrix: a model, an order, a cache, a number of tasks.
@@ -428,4 +428,4 @@ TEST(MappingTest, ATraceOfAnotherConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs::mapping
+}  // namespace sisyfs::mapping::mapping_test

@@ -15,7 +15,7 @@
 #include "models/mapping/layout.h"
 #include "models/mapping/system.h"
 
-namespace sisyfs::mapping {
+namespace sisyfs::mapping::target_test {
 namespace {
 
 // Every state that can be reached by the choices that `follow` says yes to.
@@ -272,4 +272,4 @@ TEST(MappingTargetTest, OptionsThatDoNotGoTogetherAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs::mapping
+}  // namespace sisyfs::mapping::target_test

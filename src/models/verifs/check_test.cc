@@ -6,7 +6,7 @@
 #include "finding/catalogue_bits_for_test.h"
 #include "judge/catalogue.h"
 
-namespace sisyfs::verifs {
+namespace sisyfs::verifs::check_test {
 namespace {
 
 std::unique_ptr<Check> check_with(Version version, const std::vector<std::string>& settings) {
@@ -104,4 +104,4 @@ TEST(VerifsCheckTest, ThreadsChangeNothing) {
 }
 
 }  // namespace
-}  // namespace sisyfs::verifs
+}  // namespace sisyfs::verifs::check_test

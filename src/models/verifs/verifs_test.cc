@@ -10,7 +10,7 @@
 #include "models/verifs/target.h"
 #include "tree/tree_text.h"
 
-namespace sisyfs::verifs {
+namespace sisyfs::verifs::verifs_test {
 namespace {
 
 Config second(unsigned inodes = kMaxInodes, unsigned bytes = 0) {
@@ -259,4 +259,4 @@ TEST(VerifsTest, RandomOpsAgreeWithTheReference) {
 }
 
 }  // namespace
-}  // namespace sisyfs::verifs
+}  // namespace sisyfs::verifs::verifs_test

@@ -16,7 +16,7 @@
 #include "models/f2fs/check.h"
 #include "target/options.h"
 
-namespace sisyfs {
+namespace sisyfs::remembered_recoveries_test {
 namespace {
 
 // What the judges find in a recovery, as bits in the order of the catalogue.
@@ -296,4 +296,4 @@ TEST(RecovererTest, WhatIsKnownAgainIsRightWhereNothingIsWrong) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::remembered_recoveries_test
