@@ -134,7 +134,10 @@ class HandSink : public FullSink<System> {
 
   // Whether the search has ended. Only systems with slow successors ask, so this is also where their counts
   // are reported. Once it was true, the expansion at hand may be incomplete.
-  bool stopped() const { return told_to_stop_ = told_to_stop_ || harvest_.stopped_in_node(worker_); }
+  bool stopped() const {
+    if (++asked_ % kAskedBeforeReport == 0) harvest_.report_in_node(worker_);
+    return told_to_stop_ = told_to_stop_ || harvest_.stopped();
+  }
   bool told_to_stop() const { return told_to_stop_; }
 
   void set_parent(uint32_t node, uint32_t depth) {
@@ -153,6 +156,8 @@ class HandSink : public FullSink<System> {
     for (uint32_t left = outcome.marks; left != 0; left &= left - 1) ++hand_.marks[std::countr_zero(left)];
   }
 
+  static constexpr uint32_t kAskedBeforeReport = 16;
+
   const System& system_;
   Harvest& harvest_;
   const VisitedSet& visited_;
@@ -160,6 +165,7 @@ class HandSink : public FullSink<System> {
   const unsigned worker_;
   Hand& hand_;
   mutable bool told_to_stop_ = false;
+  mutable uint32_t asked_ = 0;
   std::vector<uint64_t> recent_;
   uint32_t parent_ = 0, depth_ = 0;
   State state_;

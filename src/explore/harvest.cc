@@ -125,12 +125,11 @@ bool Harvest::claim(uint32_t& begin, uint32_t& end) {
 
 // A fast round is always finished, so that it ends with exactly as many states as the bound allows. In a slow
 // round a single node may take minutes; there, candidates count as states.
-bool Harvest::stopped_in_node(unsigned worker) {
+void Harvest::report_in_node(unsigned worker) {
   const Hand& hand = hands_[worker];
   team_.report(worker, hand.tally);
   const bool enough = hands_[0].tally_before.states + hand.candidates.size() >= options_.bounds.states;
   if (enough && is_slow(hand.tally.transitions - hand.tally_before.transitions)) team_.stop(Stop::kStates);
-  return team_.stopped();
 }
 
 void Harvest::report_lost(uint32_t node) {

@@ -66,9 +66,10 @@ class Harvest {
   void report_lost(uint32_t node);
   // The search ended before a claimed range was finished.
   void report_unfinished() { round_.unfinished.store(true, std::memory_order_relaxed); }
-  // For a worker in the middle of a node with slow successors: reports its counts, and says whether the
-  // search has ended.
-  bool stopped_in_node(unsigned worker);
+  bool stopped() const { return team_.stopped(); }
+  // For a worker in the middle of a node with slow successors: reports its counts, and stops a slow round
+  // that has enough states.
+  void report_in_node(unsigned worker);
   Hand& hand(unsigned worker) { return hands_[worker]; }
   const NodeTree& tree() const { return tree_; }
   const Agenda& agenda() const { return agenda_; }

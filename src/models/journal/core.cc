@@ -56,6 +56,13 @@ void Core::read_block(Address address, std::byte* out) {
     std::memcpy(out, page_bytes(page), kBlockSize);
 }
 
+const std::byte* Core::bytes_of(Address address, std::array<std::byte, kBlockSize>& buffer) {
+  const unsigned page = find_page(address);
+  if (page != kNoPage) return page_bytes(page);
+  read_committed(address, buffer.data());
+  return buffer.data();
+}
+
 // After a failure nothing is written any more by the same op: a commit block, above all, would lie.
 void Core::write_disk(Address address, const void* bytes, size_t size) {
   if (failed_ != 0) return;
@@ -96,7 +103,8 @@ Inode Core::inode(Ino ino) {
     failed_ = EIO;
     return {};
   }
-  return read_as<InodeBlock>(layout_.inode_block(ino)).inodes[ino % kInodesInBlock];
+  std::array<std::byte, kBlockSize> buffer;
+  return read_from<Inode>(bytes_of(layout_.inode_block(ino), buffer) + ino % kInodesInBlock * sizeof(Inode));
 }
 
 void Core::put_inode(Ino ino, const Inode& value) {

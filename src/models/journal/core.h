@@ -155,6 +155,8 @@ class Core {
   void read_block(Address address, std::byte* out);
   void write_disk(Address address, const void* bytes, size_t size);
   void flush_disk();
+  // The bytes of a block: those of its page, or read into `buffer`.
+  const std::byte* bytes_of(Address address, std::array<std::byte, kBlockSize>& buffer);
   template <class T>
   T read_as(Address address);
   // The bytes of a block, to be changed: from now on it is dirty.
@@ -259,9 +261,8 @@ T read_from(const std::byte* bytes) {
 
 template <class T>
 T Core::read_as(Address address) {
-  std::array<std::byte, kBlockSize> block;
-  read_block(address, block.data());
-  return read_from<T>(block.data());
+  std::array<std::byte, kBlockSize> buffer;
+  return read_from<T>(bytes_of(address, buffer));
 }
 
 template <class T>
