@@ -82,6 +82,13 @@ BlockRef make_block(std::span<const std::byte> bytes) {
   return shared(bytes, digest_of(bytes));
 }
 
+BlockRef make_block(std::span<const std::byte> bytes, const Digest& digest) {
+  if (all_zero(bytes)) return {};
+  BlockRef block = shared(bytes, digest);
+  const bool same = std::memcmp(block->bytes().data(), bytes.data(), bytes.size()) == 0;
+  return same ? block : copy_of(bytes, digest);
+}
+
 BlockRef filled_block(uint32_t size, std::byte value) { return make_block(run_of(size, value)); }
 
 BlockRef unreadable_block(uint32_t size) { return shared(run_of(size, std::byte{0xEE}), kUnreadableDigest); }

@@ -40,6 +40,9 @@ using BlockRef = Ref<Block>;  // null: all bytes are zero
 // The block with these bytes. Looks first in a small direct-mapped cache of this thread, so that content
 // that is written again and again is stored once; docs/design/images.md says why there is no global table.
 BlockRef make_block(std::span<const std::byte> bytes);
+// The same with a digest of the caller's own. Such blocks are not to be mixed with others: it is the caller
+// who makes sure that equal digests mean equal bytes.
+BlockRef make_block(std::span<const std::byte> bytes, const Digest& digest);
 
 // The block of `size` bytes of this value.
 BlockRef filled_block(uint32_t size, std::byte value);

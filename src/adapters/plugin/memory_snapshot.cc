@@ -1,9 +1,11 @@
 #include "adapters/plugin/memory_snapshot.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -69,14 +71,17 @@ struct PluginMemory::Revert final : PageLook {
   PluginMemory& memory;
 };
 
-PluginMemory::PluginMemory(std::vector<MemoryRange> ranges)
+PluginMemory::PluginMemory(std::vector<MemoryRange> ranges, KnownAddresses known)
     : map_(ranges),
       total_(std::max(total_of(ranges), kPageSize)),
+      known_(std::move(known)),
+      known_stack_(known_.add(nullptr, 0)),
       cursor_(Geometry{.block_size = kPiece, .block_count = BlockCount(total_ / kPiece)}) {
   size_t offset = map_.pages() * kPageSize;
   for (const MemoryRange& range : ranges) {
     if (range.paged) continue;
-    unpaged_.push_back({range.begin, offset, range.size});
+    unpaged_.push_back(
+        {range.begin, offset, range.size, range.tls_module, known_.add(range.begin, range.size)});
     offset += round_up(range.size, kPageSize);
   }
 }
@@ -84,23 +89,54 @@ PluginMemory::PluginMemory(std::vector<MemoryRange> ranges)
 PluginMemory::~PluginMemory() {
   tracker_.reset();
   if (shadow_ != nullptr) munmap(shadow_, total_);
+  if (base_ != nullptr) munmap(base_, total_);
 }
 
-Result<std::unique_ptr<PluginMemory>> PluginMemory::make(std::vector<MemoryRange> ranges, Tracker tracker) {
+Result<std::unique_ptr<PluginMemory>> PluginMemory::make(std::vector<MemoryRange> ranges, Tracker tracker,
+                                                         KnownAddresses known) {
   for (const MemoryRange& range : ranges)
     SISYFS_ASSERT(!range.paged || (reinterpret_cast<uintptr_t>(range.begin) | range.size) % kPageSize == 0,
                   "a paged range is whole pages");
-  std::unique_ptr<PluginMemory> memory(new PluginMemory(std::move(ranges)));
+  std::unique_ptr<PluginMemory> memory(new PluginMemory(std::move(ranges), std::move(known)));
   if (Status s = memory->start(tracker); !s) return s.error();
   return memory;
 }
 
 Status PluginMemory::start(Tracker tracker) {
-  void* shadow =
-      mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (shadow == MAP_FAILED) return system_error("no address space for the copy of a plug-in's memory");
-  shadow_ = static_cast<std::byte*>(shadow);
-  return use(tracker);
+  const auto map = [&](std::byte*& memory) {
+    void* const at =
+        mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) memory = static_cast<std::byte*>(at);
+    return at != MAP_FAILED;
+  };
+  if (!map(shadow_) || !map(base_))
+    return system_error("no address space for the copy of a plug-in's memory");
+  use_this_thread();
+  for (const Unpaged& range : unpaged_) save_pieces(range.begin, range.offset, range.size);
+  const Status used = use(tracker);
+  started_ = true;
+  return used;
+}
+
+void PluginMemory::use_this_thread() {
+  // Not by an address or an id of the system: a later thread may have the same.
+  static constinit std::atomic<uint64_t> threads{0};
+  static constinit thread_local uint64_t here = 0;
+  if (here == 0) here = ++threads;
+  if (thread_ == here) return;
+  thread_ = here;
+  for (Unpaged& range : unpaged_) {
+    if (!started_ || range.tls_module == 0) continue;
+    range.begin = thread_locals(range.tls_module);
+    std::memcpy(range.begin, shadow_ + range.offset, range.size);
+    known_.move(range.known, range.begin, range.size);
+  }
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* stack = nullptr;
+  size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &stack, &size) == 0) known_.move(known_stack_, stack, size);
+  pthread_attr_destroy(&attributes);
 }
 
 Status PluginMemory::use(Tracker tracker) {
@@ -121,7 +157,27 @@ Status PluginMemory::use(Tracker tracker) {
 
 void PluginMemory::save_piece(const std::byte* live, size_t offset, size_t size) {
   std::memcpy(shadow_ + offset, live, size);
-  cursor_.change(offset / kPiece, make_block({shadow_ + offset, kPiece}));
+  if (!started_) std::memcpy(base_ + offset, live, size);
+  const size_t piece = offset / kPiece;
+  cursor_.change(piece, make_block({shadow_ + offset, kPiece}, digest_of_piece(piece)));
+}
+
+// Of words that have not changed since the start it is enough to know that. Some of those are random in each
+// process (libc guards pointers with a random number).
+Digest PluginMemory::digest_of_piece(size_t piece) const {
+  constexpr size_t kWords = kPiece / sizeof(uint64_t);
+  uint64_t now[kWords], base[kWords], stable[kWords + 2];
+  std::memcpy(now, shadow_ + piece * kPiece, kPiece);
+  std::memcpy(base, base_ + piece * kPiece, kPiece);
+  uint64_t changed = 0;
+  for (size_t i = 0; i < kWords; ++i) {
+    const bool differs = now[i] != base[i];
+    changed |= uint64_t{differs} << i;
+    stable[i] = differs ? known_.stable(now[i]) : 0;
+  }
+  stable[kWords] = changed;
+  stable[kWords + 1] = piece;  // equal digests have to mean equal bytes
+  return digest_of(stable, sizeof stable);
 }
 
 // The last piece may be cut short by the end of the range; the shadow holds zeros there.
@@ -149,6 +205,7 @@ void PluginMemory::save_all() {
 }
 
 MemoryImage PluginMemory::save() {
+  use_this_thread();  // the one before may be gone, with its thread-local variables
   for (const Unpaged& range : unpaged_) save_pieces(range.begin, range.offset, range.size);
   Keep keep(*this);
   tracker_->sweep(keep);
@@ -157,6 +214,7 @@ MemoryImage PluginMemory::save() {
 }
 
 void PluginMemory::load(const MemoryImage& wanted, Since since) {
+  use_this_thread();
   if (since == Since::kMayHaveRun) {
     for (const Unpaged& range : unpaged_) revert_pieces(range.begin, range.offset, range.size);
     Revert revert(*this);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "adapters/plugin/page_fault.h"
 #include "adapters/plugin/play_for_test.h"
@@ -177,6 +178,28 @@ TEST_P(MemorySnapshotTest, GoesOnInAChildOfThisProcess) {
   };
   testing::GTEST_FLAG(death_test_style) = "fast";
   EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+}
+
+// Each thread has thread-local variables of its own; the plug-in's go along. Threads that follow each other
+// often have the same stack, and so the same addresses.
+TEST_P(MemorySnapshotTest, ThreadLocalsGoAlongToOtherThreads) {
+  const MemoryImage start = memory_->save();
+  play_.step(4, 1, 1);
+  MemoryImage last = memory_->save();
+  for (uint64_t steps = 1; steps < 5; ++steps) {
+    std::thread([&] {
+      memory_->load(last);
+      memory_->use_this_thread();
+      EXPECT_EQ(play_.steps(), steps);
+      play_.step(4, 1, 1);
+      last = memory_->save();
+    }).join();
+  }
+  memory_->load(start);
+  memory_->use_this_thread();
+  EXPECT_EQ(play_.steps(), 0u);
+  memory_->load(last);
+  EXPECT_EQ(play_.steps(), 5u);
 }
 
 TEST_P(MemorySnapshotTest, LongWalksWithoutALoadEndWhereTheyShould) {

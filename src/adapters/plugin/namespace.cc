@@ -99,9 +99,10 @@ void add_segments(const dl_phdr_info& object, std::vector<MemoryRange>& found) {
 void add_thread_locals(const dl_phdr_info& object, std::vector<MemoryRange>& found) {
   for (const ElfW(Phdr) & h : std::span(object.dlpi_phdr, object.dlpi_phnum)) {
     if (h.p_type != PT_TLS || h.p_memsz == 0) continue;
-    TlsIndex index{object.dlpi_tls_modid, 0};
-    found.push_back(
-        {.begin = static_cast<std::byte*>(__tls_get_addr(&index)), .size = h.p_memsz, .paged = false});
+    found.push_back({.begin = thread_locals(object.dlpi_tls_modid),
+                     .size = h.p_memsz,
+                     .paged = false,
+                     .tls_module = object.dlpi_tls_modid});
   }
 }
 
@@ -118,6 +119,11 @@ int add_object(dl_phdr_info* object, size_t, void* data) {
 }
 
 }  // namespace
+
+std::byte* thread_locals(size_t tls_module) {
+  TlsIndex index{tls_module, 0};
+  return static_cast<std::byte*>(__tls_get_addr(&index));
+}
 
 Result<std::string> bundled_library(const std::string& file_name) {
   std::error_code error;

@@ -11,19 +11,19 @@
 //   PluginMemory memory = ... plugin->ranges() ...
 //
 // What the code remembers is in ranges(): its heap, the writable segments of its libraries and of its libc,
-// and its thread-local variables as the loading thread sees them. So it runs on the thread that loaded it,
-// and only there. Not in ranges(): errno and the other thread-local variables of libc, which mean nothing
-// between two calls; memory from mmap or sbrk; files; threads. The memory of code that uses these is saved by
-// replay (plugin_target.h).
+// and its thread-local variables. Not in ranges(): errno and the other thread-local variables of libc, which
+// mean nothing between two calls; memory from mmap or sbrk; files; threads. The memory of code that uses
+// these is saved by replay (plugin_target.h).
 //
-// Addresses of code and globals differ from process to process, and memory holds such addresses. Digests of
-// memory can be compared between processes that are forked after load(), not between others.
+// Addresses of code and globals differ from process to process, and memory holds such addresses.
+// add_objects_to() lists them, so that digests of memory can leave them out (known_addresses.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "adapters/plugin/arena/arena.h"
+#include "adapters/plugin/known_addresses.h"
 #include "adapters/plugin/memory_range.h"
 #include "base/result.h"
 
@@ -58,6 +58,8 @@ class PluginNamespace {
 
   // All memory that must be saved. The heap comes last.
   std::vector<MemoryRange> ranges() const;
+  // Adds the places of all its libraries.
+  void add_objects_to(KnownAddresses& known) const { objects_(KnownAddresses::add_object, &known); }
 
  private:
   PluginNamespace() = default;

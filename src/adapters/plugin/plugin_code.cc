@@ -123,13 +123,6 @@ Status PluginCode::load_pages() {
     return bad_input(fmt::format("{} died while it was loaded: {}", path_, fence_.text()));
   if (!*loaded) return loaded->error();
   namespace_ = **std::move(loaded);
-  const std::vector<MemoryRange> ranges = namespace_->ranges();
-  const bool local = std::any_of(ranges.begin(), ranges.end(), [](const MemoryRange& r) { return !r.paged; });
-  if (local) {
-    namespace_.reset();
-    why_not_pages_ = "it has thread-local variables";
-    return {};
-  }
   sisyfs_arena_control& control = namespace_->control();
   control.engine = &fence_;
   control.on_end = on_end;

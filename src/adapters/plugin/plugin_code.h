@@ -5,8 +5,8 @@
 //   (*code)->table().create(fs, "/a");        // functions that it lacks are null
 //
 // It is loaded into a namespace of its own (namespace.h), where its memory can be saved page by page. Code
-// that was built with a sanitizer or has thread-local variables cannot be loaded so. It is loaded like any
-// other library; namespace_of() is null then, and why_not_pages() says why.
+// that was built with a sanitizer cannot be loaded so. It is loaded like any other library; namespace_of() is
+// null then, and why_not_pages() says why.
 //
 // A plug-in of an older minor version has a shorter table; the functions that it lacks are null here. Of a
 // newer minor version only the functions that this program knows are used.

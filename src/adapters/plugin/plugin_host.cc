@@ -16,7 +16,13 @@ PluginHost::PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometr
   PluginNamespace* space = code_->namespace_of();
   if (space == nullptr) return;
   Fence::set_page_watcher(on_page_fault);
-  Result<std::unique_ptr<PluginMemory>> memory = PluginMemory::make(space->ranges(), Tracker::kCompare);
+  KnownAddresses known;
+  space->add_objects_to(known);
+  known.add_loaded_objects();
+  known.add(disk_.face(), sizeof(sisyfs_disk));
+  known.add(&disk_, sizeof disk_);
+  Result<std::unique_ptr<PluginMemory>> memory =
+      PluginMemory::make(space->ranges(), Tracker::kCompare, std::move(known));
   if (!memory) {
     memory_text_ = fmt::format("calls since mount are made again ({})", memory.error().message);
     return;

@@ -51,7 +51,10 @@ class PluginHost {
 
   // The target instance whose memory is in the plug-in now; null: none.
   const void* guest() const { return guest_; }
-  void set_guest(const void* guest) { guest_ = guest; }
+  void set_guest(const void* guest) {
+    guest_ = guest;
+    if (guest != nullptr && memory_ != nullptr) memory_->use_this_thread();
+  }
 
   // Set if the plug-in is not deterministic: then no result of the search is reliable.
   const std::optional<std::string>& trouble() const { return trouble_; }

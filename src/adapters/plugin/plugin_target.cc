@@ -138,8 +138,8 @@ class PluginTarget : public Target,
     if (memory_ == nullptr) return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest);
     if (host_->guest() != this || dead_ || fresh_) return Snapshot();
     Pages pages{memory_->save(), fs_, mounted_};
-    const Digest digest = digest_at(1, pages.image.digest()) +
-                          digest_at(2, Digest{mounted_ ? 1u : 0u, reinterpret_cast<uintptr_t>(fs_)});
+    const Digest digest =
+        digest_at(1, pages.image.digest()) + digest_at(2, Digest{mounted_ ? 1u : 0u, memory_->stable(fs_)});
     return Snapshot(std::move(pages), digest);
   }
 
