@@ -73,6 +73,9 @@ TEST(PluginTest, FaultsAreFindings) {
       {"hog", "T5", "runaway-memory", "wants more than 67108864 bytes"},
       {"beyond", "D1", "out-of-range", "writes block 4 of a disk of 4"},
       {"smash", "T1", "target-died", "SIGSEGV"},
+      {"thread", "T1", "target-died",
+       "it calls pthread_create, and a plug-in must not start threads or processes"},
+      {"fork", "T1", "target-died", "it calls fork, and a plug-in must not start threads or processes"},
   };
   for (const Planted& planted : all) {
 #ifdef __SANITIZE_THREAD__
@@ -85,6 +88,19 @@ TEST(PluginTest, FaultsAreFindings) {
     EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
     EXPECT_THAT(a.text, HasSubstr(planted.story)) << planted.fault;
   }
+}
+
+// A system call cannot be refused. The child used to go on with the search, and to print a verdict of its
+// own.
+TEST(PluginTest, AForkedChildDoesNotSearch) {
+  const Answer right = check("slots", "--depth 4");
+  const Answer a = check("slots_raw_fork", "--depth 4");
+  EXPECT_EQ(a.code, 0) << a.text;
+  const std::string kEnd = "every path of 4 steps was walked";
+  const size_t first = a.text.find(kEnd);
+  EXPECT_NE(first, std::string::npos) << a.text;
+  EXPECT_EQ(a.text.find(kEnd, first + 1), std::string::npos) << a.text;
+  EXPECT_NE(run_line("pgrep -f 'slots_raw_for[k].so'").code, 0) << "a child still runs";
 }
 
 TEST(PluginTest, TheRunGoesOnBehindAFault) {

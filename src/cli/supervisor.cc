@@ -96,6 +96,7 @@ pid_t begin(const std::function<int()>& search, BlackBox* box) {
   if (child != 0) return child;
   PassesSignalsOn::hold(false);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Fence::claim_process();
   Fence::set_black_box(box);
   const int code = search();
   std::fflush(nullptr);

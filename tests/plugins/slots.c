@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <pthread.h>
 #include <sisyfs/plugin.h>
 
 enum fault {
@@ -40,6 +41,9 @@ enum fault {
   NO_READ,       /* has write and no read */
   LOCK,          /* a row of four calls, whatever comes between them, ends in an abort */
   SLOW,          /* no fault: each call sleeps 5 ms */
+  THREAD,        /* a write behind the start of a file starts a thread */
+  FORK,          /* so does it start a process */
+  RAW_FORK,      /* no fault: so does it start a process by a system call, and both go on */
 };
 #ifndef SLOTS_FAULT
 #define SLOTS_FAULT NONE
@@ -201,6 +205,8 @@ static int deeper(volatile int *level) {
   return frame[0] == 1 && *level == -1 ? 0 : deeper(level) + frame[0];
 }
 
+static void *nothing(void *argument) { return argument; }
+
 static void go_wrong(struct fs *fs) {
   struct slot slot;
   volatile int level = 0;
@@ -216,6 +222,10 @@ static void go_wrong(struct fs *fs) {
   if (SLOTS_FAULT == RECURSION) (void)deeper(&level);
   if (SLOTS_FAULT == EXIT) exit(0);
   if (SLOTS_FAULT == BEYOND) (void)fs->disk->write(fs->disk, fs->disk->block_count, 1, &slot);
+  pthread_t thread;
+  if (SLOTS_FAULT == THREAD) pthread_create(&thread, NULL, nothing, NULL);
+  if (SLOTS_FAULT == FORK && fork() == 0) _exit(0);
+  if (SLOTS_FAULT == RAW_FORK) syscall(SYS_fork);
   if (SLOTS_FAULT == SMASH) memset((void *)(uintptr_t)fs->disk, 0x55, 4096);
 }
 

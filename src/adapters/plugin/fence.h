@@ -101,6 +101,9 @@ class Fence {
   static void set_page_watcher(bool (*watcher)(void* address));
   // Memory shared with the supervisor; null: there is none.
   static void set_black_box(BlackBox* box);
+  // Foreign code may fork. A child that the checker has not made must not go on with the search: it ends when
+  // its call does. A child that the checker has made calls this before it enters a fence.
+  static void claim_process();
 
  private:
   friend struct FenceSignals;

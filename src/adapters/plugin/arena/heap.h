@@ -14,3 +14,7 @@ void* heap_take(size_t alignment, size_t size, int zero, const void* caller);
 void heap_give(void* memory, const void* caller);
 void* heap_resize(void* memory, size_t size, const void* caller);
 size_t heap_size(const void* memory);
+
+/* Ends the process as the plug-in asked for: tells the engine, which goes on with something else (world.c).
+ */
+void __attribute__((noreturn)) end_with(const struct sisyfs_arena_end* end);
