@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -162,18 +163,29 @@ Status LoadedCheckpoint::parse() {
   if (size_ < sizeof header + sizeof sum) return damaged;
   const size_t body = size_ - sizeof sum;
   std::memcpy(&sum, data_ + body, sizeof sum);
-  if (digest_of(data_, body) != sum) return damaged;
+  // The sections come first: a huge file of something else is refused without being read.
+  if (!split(body) || digest_of(data_, body) != sum) return damaged;
   identity_ = header.identity;
-  for (size_t at = sizeof header; at + sizeof(CheckpointSectionHead) <= body;) {
+  return {};
+}
+
+// The sections must fill the file exactly, each known and at most once.
+bool LoadedCheckpoint::split(size_t body) {
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  for (size_t at = sizeof(CheckpointHeader); at <= body && body - at >= sizeof(CheckpointSectionHead);) {
     CheckpointSectionHead head;
     std::memcpy(&head, data_ + at, sizeof head);
     at += sizeof head;
-    if (head.number == CheckpointSection::kEnd) return {};
-    if (head.size > body - at) return damaged;
-    sections_[head.number] = {data_ + at, head.size};
-    at += (head.size + 7) / 8 * 8;
+    if (head.zero != 0) return false;
+    if (head.number == CheckpointSection::kEnd) return head.size == 0 && at == body;
+    if (head.number > CheckpointSection::kAgenda || head.size > body - at) return false;
+    if (!sections_.try_emplace(head.number, data_ + at, head.size).second) return false;
+    const size_t padding = (8 - head.size % 8) % 8;
+    at += head.size;
+    if (padding > body - at || !std::all_of(data_ + at, data_ + at + padding, is_zero)) return false;
+    at += padding;
   }
-  return damaged;
+  return false;
 }
 
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path) {
