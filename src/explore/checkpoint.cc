@@ -192,18 +192,19 @@ Result<LoadedCheckpoint> load_checkpoint(const std::string& path) {
   const auto refused = [&path] {
     return system_error("the checkpoint " + path + " could not be read: " + std::strerror(errno));
   };
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting: a pipe without a writer would never open.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return refused();
   struct stat info;
   LoadedCheckpoint loaded;
   loaded.path_ = path;
   void* data = MAP_FAILED;
-  const bool known = fstat(file, &info) == 0;
-  if (known && info.st_size != 0)
+  const bool known = fstat(file, &info) == 0, regular = known && S_ISREG(info.st_mode);
+  if (regular && info.st_size != 0)
     data = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
   const Error problem = refused();
   close(file);
-  if (known && info.st_size == 0) return bad_input(path + " is not a checkpoint");
+  if (known && (!regular || info.st_size == 0)) return bad_input(path + " is not a checkpoint");
   if (data == MAP_FAILED) return problem;
   loaded.data_ = static_cast<const std::byte*>(data);
   loaded.size_ = static_cast<size_t>(info.st_size);
