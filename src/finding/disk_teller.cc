@@ -71,6 +71,13 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
     return cannot(fmt::format("step {} restores what no step before it has saved", step.id));
   if (!step.cuts.empty() && (!worker_->plan().setup.cuts.enabled || state.damaged))
     return cannot(fmt::format("step {} has a power cut, and the power never goes there", step.id));
+  // The judges declare what can be found with these settings, and nothing else.
+  const DiskSetup& setup = worker_->plan().setup;
+  if (step.cuts.size() > size_t{setup.cuts.nesting} + 1)
+    return cannot(fmt::format("step {} has {} power cuts, and with nesting={} there are at most {}", step.id,
+                              step.cuts.size(), setup.cuts.nesting, setup.cuts.nesting + 1));
+  if (step.failure.kind != InjectedFailure::Kind::kNone && setup.failures.most == 0)
+    return cannot(fmt::format("step {} has a call that fails, and with these settings none does", step.id));
   return true;
 }
 
