@@ -164,9 +164,9 @@ inline std::vector<std::string> real_checkpoints() {
   return all;
 }
 
-// Resumes a checkpoint with small bounds. 124 is the code of timeout(1): it had to be ended.
+// Resumes a checkpoint with small bounds. 137 is the code of a killed process: it had to be ended.
 inline Answer resume_briefly(const std::string& path) {
-  return run_line(std::string("timeout 60 '") + SISYFS_PROGRAM + "' resume " + path +
+  return run_line(std::string("timeout -s KILL 60 '") + SISYFS_PROGRAM + "' resume " + path +
                   " --states 200 --time 1s --memory 256MiB --progress off");
 }
 

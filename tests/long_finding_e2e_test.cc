@@ -28,7 +28,7 @@ json finding_with(int steps) {
 TEST(LongFinding, IsToldInSeconds) {
   const TemporaryDirectory dir;
   const std::string file = dir.write("long.json", finding_with(30'000).dump());
-  const Answer answer = run_line(std::string("timeout 60 '") + SISYFS_PROGRAM + "' replay " + file);
+  const Answer answer = run_line(std::string("timeout -s KILL 60 '") + SISYFS_PROGRAM + "' replay " + file);
   EXPECT_EQ(answer.code, 0) << "it took longer than a minute";
   EXPECT_THAT(answer.text, HasSubstr("does not happen any more"));
 }
