@@ -10,9 +10,15 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <ios>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
 
 #include "adapters/plugin/plugin_check.h"
+#include "base/printable.h"
+#include "cli/files.h"
 #include "judge/catalogue.h"
 #include "models/targets.h"
 
@@ -55,8 +61,30 @@ void to_stderr(std::string_view text) {
 
 int fail(const Error& error) {
   clear_progress();
-  to_stderr(fmt::format("sisyfs: {}\n", error.message));
+  to_stderr(fmt::format("sisyfs: {}\n", printable_message(error.message)));
   return error.kind == ErrorKind::kBadInput ? kUsage : kHarness;
+}
+
+int printed(int exit) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
+  return fail(system_error("could not write all output to standard output"));
+}
+
+int guarded(const std::function<int()>& command) {
+  try {
+    return printed(command());
+  } catch (const std::bad_alloc&) {
+    return fail(system_error("the system grants no more memory: give a smaller --memory or fewer --threads"));
+  } catch (const std::length_error&) {
+    return fail(system_error("something is larger than memory can be: give smaller bounds"));
+  } catch (const std::ios_base::failure& error) {
+    return fail(system_error(error.what()));
+  } catch (const std::system_error& error) {
+    // fmt::print() throws this if it cannot write, for example to a full disk.
+    return fail(system_error(fmt::format("cannot write: {}", error.code().message())));
+  } catch (const std::exception& error) {
+    return fail(system_error(error.what()));
+  }
 }
 
 TextStyle text_style() {
@@ -131,8 +159,9 @@ Result<size_t> parse_bytes(const std::string& flag, const std::string& text) {
   if (number_and_unit(text, number, unit))
     for (const auto& [name, shift] : kUnits)
       if (unit == name && number < (uint64_t{1} << 62) >> shift) return size_t{number << shift};
-  return bad_input(fmt::format(
-      "{}: '{}' is not a size above zero and below 4194304TiB; write it like 512MiB or 4GiB", flag, text));
+  return bad_input(
+      fmt::format("{}: '{}' is not a size above zero and below 4194304TiB; write it like 512MiB or 4GiB",
+                  flag, shown(text)));
 }
 
 Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std::string& text) {
@@ -144,23 +173,32 @@ Result<std::chrono::milliseconds> parse_time(const std::string& flag, const std:
   if (number_and_unit(text, number, unit))
     for (const auto& [name, ms] : kUnits)
       if (unit == name && number < kMost / ms) return std::chrono::milliseconds(number * ms);
-  return bad_input(fmt::format(
-      "{}: '{}' is not a time above zero and below 1000000h; write it like 90s, 30m or 2h", flag, text));
+  return bad_input(
+      fmt::format("{}: '{}' is not a time above zero and below 1000000h; write it like 90s, 30m or 2h", flag,
+                  shown(text)));
 }
 
 Result<uint64_t> parse_count(const std::string& flag, const std::string& text) {
   uint64_t number = 0;
   std::string unit;
   if (!number_and_unit(text, number, unit) || !unit.empty())
-    return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, text));
+    return bad_input(fmt::format("{} takes a whole number from 1 on, not '{}'", flag, shown(text)));
   return number;
+}
+
+// A directory or a device is refused before the loader reads it.
+static Result<CheckEntry> load_plugin(const std::string& target) {
+  const Result<std::string> path = plugin_path(target);
+  if (!path) return path.error();
+  if (Status s = can_be_library(*path); !s) return s.error();
+  return plugin_entry(target);
 }
 
 const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
-    r.set_loader({.handles = is_plugin, .load = plugin_entry, .isolation = Isolation::kProcess});
+    r.set_loader({.handles = is_plugin, .load = load_plugin, .isolation = Isolation::kProcess});
     return r;
   }();
   return all;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,12 @@ enum Exit : int {
 void to_stderr(std::string_view text);
 // Prints "sisyfs: message" on standard error and returns the exit code for the error.
 int fail(const Error& error);
+
+// The exit code; that of a system error if standard output could not be written.
+int printed(int exit);
+// Runs a command to its exit code. An exception becomes a sentence and exit code 4: a full standard output,
+// no memory, no thread.
+int guarded(const std::function<int()>& command);
 
 // The terminal: whether to colour, and how to show progress.
 TextStyle text_style();

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace sisyfs::cli {
 namespace {
@@ -69,29 +71,50 @@ Error cannot_write(const std::string& path, int why) {
   return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
 }
 
+Error too_large(const std::string& path, size_t most) {
+  return bad_input(fmt::format("cannot read {}: it has more than {} bytes", path, most));
+}
+
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, size_t most) {
   const auto cannot = [&] {
     return bad_input(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   };
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting: a pipe without a writer would never open.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return cannot();
+  struct stat info {};
+  std::optional<Error> problem;
+  if (fstat(file, &info) != 0)
+    problem = cannot();
+  else if (!S_ISREG(info.st_mode))
+    problem = bad_input(fmt::format("cannot read {}: it is not a regular file", path));
+  else if (static_cast<uint64_t>(info.st_size) > most)
+    problem = too_large(path, most);
   std::string text;
   char buffer[65536];
-  for (;;) {
+  while (!problem) {
     const ssize_t n = read(file, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const Error error = cannot();
-      close(file);
-      return error;
-    }
-    if (n == 0) break;
+    if (n < 0) problem = cannot();
+    if (n <= 0) break;
     text.append(buffer, static_cast<size_t>(n));
+    if (text.size() > most) problem = too_large(path, most);  // files in /proc have no size
   }
   close(file);
+  if (problem) return *problem;
   return text;
+}
+
+Status can_be_library(const std::string& path) {
+  constexpr size_t kMost = size_t{4} << 30;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return {};  // the loader says why, or looks elsewhere
+  if (!S_ISREG(info.st_mode))
+    return bad_input(fmt::format("{} is no plug-in: it is not a regular file", path));
+  if (static_cast<uint64_t>(info.st_size) > kMost) return too_large(path, kMost);
+  return {};
 }
 
 Status write_file(const std::string& path, const std::string& content) {

@@ -11,7 +11,15 @@
 
 namespace sisyfs::cli {
 
-Result<std::string> read_file(const std::string& path);
+// The largest files that are read: data of the museum, and runs with their findings.
+inline constexpr size_t kMostExhibits = size_t{16} << 20;
+inline constexpr size_t kMostRun = size_t{256} << 20;
+
+// Bad input unless it is a regular file of at most `most` bytes. Never waits for a pipe or a device.
+Result<std::string> read_file(const std::string& path, size_t most);
+
+// Bad input if the path is there and is no regular file, or one that is too large for a library.
+Status can_be_library(const std::string& path);
 
 // Replaces the content of a file. On an error the old file is unchanged. A symbolic link is followed; a
 // device or pipe is written to and not replaced; "-" is standard output.

@@ -6,13 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
-#include <system_error>
 
+#include "base/printable.h"
 #include "bench/bench.h"
 #include "bench/pebble_target.h"
 #include "cli/cli.h"
+#include "cli/memory_reserve.h"
 
 namespace {
 
@@ -24,19 +24,15 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && app.get_subcommands().empty();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr && (!no_command || words.empty()))
     return error.what();
-  return fmt::format("not understood: {}", fmt::join(words, " "));
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " ") + sisyfs::shown(word);
+  return fmt::format("not understood: {}", sisyfs::shown(all, 800));
 }
 
 // The subcommand whose help to suggest, with a leading blank; empty if there is none.
 std::string command_of(const CLI::App& app) {
   const std::vector<CLI::App*> used = app.get_subcommands();
   return used.empty() ? "" : " " + used.front()->get_name();
-}
-
-// The exit code, or an error if the output could not be written.
-int printed(int exit) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
-  return sisyfs::cli::fail(sisyfs::system_error("could not write all output to standard output"));
 }
 
 // If a standard stream is closed, the next opened file would get its number, and output meant for the stream
@@ -51,6 +47,7 @@ void hold_standard_streams() {
 int main(int argc, char** argv) {
   namespace cli = sisyfs::cli;
   hold_standard_streams();
+  cli::hold_memory_reserve();
   CLI::App app{
       "Sisyfs, a model checker for storage systems: runs every sequence of operations up to a bound,\n"
       "cuts the power at every point, lets the system recover, and judges what came back.",
@@ -79,29 +76,26 @@ int main(int argc, char** argv) {
     if (argv[i][0] != '\0') continue;
     const std::string_view before = argv[i - 1];
     return cli::fail(sisyfs::bad_input(before.starts_with('-')
-                                           ? fmt::format("the value of {} is empty", before)
+                                           ? fmt::format("the value of {} is empty", sisyfs::shown(before))
                                            : fmt::format("argument {} is empty", i)));
   }
   if (argv[1][0] != '-') {
     std::vector<std::string> names;
     for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
     if (std::find(names.begin(), names.end(), argv[1]) == names.end())
-      return cli::fail(sisyfs::bad_input(
-          fmt::format("unknown command '{}'; commands are {}", argv[1], fmt::join(names, ", "))));
+      return cli::fail(sisyfs::bad_input(fmt::format("unknown command '{}'; commands are {}",
+                                                     sisyfs::shown(argv[1]), fmt::join(names, ", "))));
   }
   cli::watch_interrupt();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return printed(app.exit(error));
-    cli::to_stderr(
-        fmt::format("sisyfs: {}\nTry 'sisyfs{} --help'.\n", what_is_wrong(app, error), command_of(app)));
-    return cli::kUsage;
-  } catch (const std::system_error& error) {
-    // fmt::print() throws this if it cannot write, for example to a full disk.
-    return cli::fail(sisyfs::system_error(fmt::format("cannot write: {}", error.code().message())));
-  } catch (const std::exception& error) {
-    return cli::fail(sisyfs::system_error(error.what()));
-  }
-  return printed(exit);
+  return cli::guarded([&] {
+    try {
+      app.parse(argc, argv);
+      return exit;
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return app.exit(error);
+      cli::to_stderr(fmt::format("sisyfs: {}\nTry 'sisyfs{} --help'.\n",
+                                 sisyfs::printable_message(what_is_wrong(app, error)), command_of(app)));
+      return static_cast<int>(cli::kUsage);
+    }
+  });
 }

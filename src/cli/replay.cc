@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"
@@ -29,7 +30,7 @@ Result<std::vector<Finding>> findings_of(const std::string& what) {
   if (!std::filesystem::is_regular_file(what, ignored))
     return bad_input(
         fmt::format("{} is not a file: give a replay token, or a file that check --json wrote", what));
-  const Result<std::string> text = read_file(what);
+  const Result<std::string> text = read_file(what, kMostRun);
   if (!text) return text.error();
   Result<std::vector<Finding>> findings = findings_in(*text, kRunSchema);
   if (!findings) return bad_input(fmt::format("{}: {}", what, findings.error().message));
@@ -81,7 +82,7 @@ int replay_here(const std::vector<Finding>& findings, bool quiet, const std::str
     if (Status s = image.empty() ? Status() : write_image(image, replayed.story); !s) return fail(s.error());
     if (!quiet && ending.exit == kFound)
       fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style()));
-    fmt::print("{} {}: {}\n", info(finding.kind).name, make_token(finding), ending.says);
+    fmt::print("{} {}: {}\n", info(finding.kind).name, make_token(finding), printable(ending.says));
     exit = std::max(exit, ending.exit);
   }
   return exit;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "explore/checkpoint.h"
@@ -142,9 +143,9 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   if (text) {
     for (const ToldFinding& finding : traced->findings) fmt::print("{}\n", tell(finding, text_style()));
     fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
-    if (!traced->why.empty()) fmt::print("  no trace  {}\n", traced->why);
-    if (!device.empty()) fmt::print("  device    {}\n", device);
-    if (!snapshots.empty()) fmt::print("  snapshots {}\n", snapshots);
+    if (!traced->why.empty()) fmt::print("  no trace  {}\n", printable(traced->why));
+    if (!device.empty()) fmt::print("  device    {}\n", printable(device));
+    if (!snapshots.empty()) fmt::print("  snapshots {}\n", printable(snapshots));
   }
   if (!output.json.empty()) {
     auto json = to_json(named.setup, *named.check, options, result, traced->findings);
@@ -155,11 +156,11 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   }
   if (result.trouble)
     to_stderr(fmt::format("sisyfs: {}; the search continued, and the last successful save is intact\n",
-                          result.trouble->message));
+                          printable_message(result.trouble->message)));
   if (!text && !traced->why.empty()) to_stderr(fmt::format("sisyfs: no trace of {}\n", traced->why));
   if (can_go_on(options, result)) {
     const std::string how =
-        fmt::format("to continue: ./sisyfs resume {}\n", quoted(options.checkpoint->path));
+        fmt::format("to continue: ./sisyfs resume {}\n", printable(quoted(options.checkpoint->path)));
     if (text)
       fmt::print("{}", how);
     else

@@ -14,6 +14,7 @@
 
 #include "adapters/plugin/needed_libraries.h"
 #include "adapters/plugin/plugin_check.h"
+#include "cli/files.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -42,6 +43,7 @@ Status start_with_sanitizer(const std::string& target) {
   const Result<std::string> path_of = plugin_path(target);
   if (!path_of) return path_of.error();
   const std::string& path = *path_of;
+  if (Status s = can_be_library(path); !s) return s;
   const std::string runtime = runtime_of(path);
   if (runtime.empty() || std::getenv(kLog) != nullptr) return {};
   void* library = dlopen(runtime.c_str(), RTLD_LAZY | RTLD_NOLOAD);

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "adapters/plugin/fence.h"
+#include "base/printable.h"
 #include "cli/cli.h"
 
 namespace sisyfs::cli {
@@ -33,7 +34,7 @@ std::string report_of(pid_t process) {
   std::ifstream report(path);
   std::string summary;
   for (std::string line; std::getline(report, line);) {
-    to_stderr(fmt::format("{}\n", line));
+    to_stderr(fmt::format("{}\n", printable(line)));
     if (line.starts_with("SUMMARY: ")) summary = line.substr(9);
   }
   std::remove(path.c_str());
@@ -98,7 +99,7 @@ pid_t begin(const std::function<int()>& search, BlackBox* box) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Fence::claim_process();
   Fence::set_black_box(box);
-  const int code = search();
+  const int code = guarded(search);  // what it printed is not seen by the parent
   std::fflush(nullptr);
   box->inside = false;
   box->call = 0;
@@ -144,10 +145,11 @@ int supervise(const std::function<int()>& search) {
     const uint64_t* end = box->deadly + box->deaths;
     const bool known = std::find(static_cast<const uint64_t*>(box->deadly), end, box->call) != end;
     if (box->call == 0 || known || box->deaths == BlackBox::kMostDeaths) {
-      to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", text));
+      to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", printable(text)));
       break;
     }
-    to_stderr(fmt::format("sisyfs: {}; the search starts again and tries that call separately\n", text));
+    to_stderr(
+        fmt::format("sisyfs: {}; the search starts again and tries that call separately\n", printable(text)));
     box->deadly[box->deaths] = box->call;
     std::strncpy(box->texts[box->deaths], text.c_str(), sizeof box->texts[0] - 1);
     ++box->deaths;

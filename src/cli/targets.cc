@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/plugin/plugin_check.h"
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "finding/finding_json.h"
 
@@ -19,10 +20,11 @@ void list_findings() {
 }
 
 void list_target(const std::string& name, const CheckEntry& entry) {
-  fmt::print("{}: {}\n", name, entry.summary);
+  fmt::print("{}: {}\n", printable(name), printable(entry.summary));
   for (const OptionSpec& option : entry.options)
-    fmt::print("    --set {:<22}  {} (default {})\n", fmt::format("{}={}", option.name, option.allowed()),
-               option.help, option.value_text(option.fallback));
+    fmt::print("    --set {:<22}  {} (default {})\n",
+               printable(fmt::format("{}={}", option.name, option.allowed())), option.help,
+               option.value_text(option.fallback));
 }
 
 void list_targets() {

@@ -71,10 +71,14 @@ void activate_lists() {
   phase = Phase::kActive;
 }
 
+// Asks the handler of failed allocations, as operator new does: it frees something, or does not return.
 void* from_malloc(size_t bytes) {
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  for (;;) {
+    if (void* const memory = std::malloc(bytes)) return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
 }
 
 }  // namespace

@@ -97,13 +97,35 @@ void Agenda::save(Encoder& out) const {
         std::vector<uint32_t>(queue.nodes.begin() + static_cast<ptrdiff_t>(queue.head), queue.nodes.end()));
 }
 
-// A node is had again by its path, which has to be as long as its layer says.
+bool Agenda::is_among_first(uint32_t node, uint64_t count) const {
+  if (by_layer_) return node >= first_ && node < end_ && node - first_ < count;
+  const auto end = list_.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(count, list_.size()));
+  return std::binary_search(list_.begin(), end, node);
+}
+
+// A node is rebuilt by its path, which must be as long as its layer says.
 bool Agenda::layers_fit(const std::vector<uint32_t>& depths) const {
   if (first_ > end_ || end_ > later_ || later_ != depths.size()) return false;
   const auto layer = depths.begin() + first_, next = depths.begin() + end_;
-  return std::all_of(layer, next, [this](uint32_t depth) { return depth == generation_; }) &&
+  return std::is_sorted(depths.begin(), layer) &&
+         std::all_of(depths.begin(), layer, [this](uint32_t depth) { return depth < generation_; }) &&
+         std::all_of(layer, next, [this](uint32_t depth) { return depth == generation_; }) &&
          std::all_of(next, depths.end(), [this](uint32_t depth) { return depth == generation_ + 1; });
 }
+
+namespace {
+
+// Notes that nodes wait. False unless they are in the tree, in ascending order, and none waits already.
+bool wait(const std::vector<uint32_t>& nodes, std::vector<bool>& waiting) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const uint32_t node = nodes[i];
+    if (node >= waiting.size() || waiting[node] || (i != 0 && nodes[i - 1] >= node)) return false;
+    waiting[node] = true;
+  }
+  return true;
+}
+
+}  // namespace
 
 bool Agenda::restore(Decoder& in, const std::vector<uint32_t>& depths) {
   in.get(generation_);
@@ -113,14 +135,18 @@ bool Agenda::restore(Decoder& in, const std::vector<uint32_t>& depths) {
   in.get(counts_);
   in.get(counts_then_);
   in.get_all(list_);
-  const auto is_node = [&depths](uint32_t node) { return node < depths.size(); };
-  bool known = (!by_layer_ || layers_fit(depths)) && std::all_of(list_.begin(), list_.end(), is_node);
   for (Queue& queue : queues_) {
     in.get_all(queue.nodes);
     queue.head = 0;
-    known = known && std::all_of(queue.nodes.begin(), queue.nodes.end(), is_node);
   }
-  return known && in.ok();
+  if (!in.ok() || generation_ > depths.size()) return false;
+  if (by_layer_) return list_.empty() && layers_fit(depths);
+  const size_t classes = order_ == SearchOrder::kRarest ? kUnmarked + 1 : kClasses;
+  std::vector<bool> waiting(depths.size());
+  bool fits = first_ == 0 && end_ == 1 && later_ == 1 && wait(list_, waiting);
+  for (size_t which = 0; which < queues_.size(); ++which)
+    fits = fits && wait(queues_[which].nodes, waiting) && (which < classes || queues_[which].nodes.empty());
+  return fits;
 }
 
 }  // namespace sisyfs

@@ -39,6 +39,9 @@ class Agenda {
   uint32_t node(uint32_t i) const { return by_layer_ ? first_ + i : list_[i]; }
   uint32_t generation() const { return generation_; }  // breadth-first it is the depth
 
+  // Whether a node is among the first `count` of this generation.
+  bool is_among_first(uint32_t node, uint64_t count) const;
+
   // A node to be expanded in a later generation. Nodes are added in ascending order.
   void add(uint32_t node, Outcome led_there);
   // Turns to the next generation. False when no node waits.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -162,36 +163,48 @@ Status LoadedCheckpoint::parse() {
   if (size_ < sizeof header + sizeof sum) return damaged;
   const size_t body = size_ - sizeof sum;
   std::memcpy(&sum, data_ + body, sizeof sum);
-  if (digest_of(data_, body) != sum) return damaged;
+  // The sections come first: a huge file of something else is refused without being read.
+  if (!split(body) || digest_of(data_, body) != sum) return damaged;
   identity_ = header.identity;
-  for (size_t at = sizeof header; at + sizeof(CheckpointSectionHead) <= body;) {
+  return {};
+}
+
+// The sections must fill the file exactly, each known and at most once.
+bool LoadedCheckpoint::split(size_t body) {
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  for (size_t at = sizeof(CheckpointHeader); at <= body && body - at >= sizeof(CheckpointSectionHead);) {
     CheckpointSectionHead head;
     std::memcpy(&head, data_ + at, sizeof head);
     at += sizeof head;
-    if (head.number == CheckpointSection::kEnd) return {};
-    if (head.size > body - at) return damaged;
-    sections_[head.number] = {data_ + at, head.size};
-    at += (head.size + 7) / 8 * 8;
+    if (head.zero != 0) return false;
+    if (head.number == CheckpointSection::kEnd) return head.size == 0 && at == body;
+    if (head.number > CheckpointSection::kAgenda || head.size > body - at) return false;
+    if (!sections_.try_emplace(head.number, data_ + at, head.size).second) return false;
+    const size_t padding = (8 - head.size % 8) % 8;
+    at += head.size;
+    if (padding > body - at || !std::all_of(data_ + at, data_ + at + padding, is_zero)) return false;
+    at += padding;
   }
-  return damaged;
+  return false;
 }
 
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path) {
   const auto refused = [&path] {
     return system_error("the checkpoint " + path + " could not be read: " + std::strerror(errno));
   };
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting: a pipe without a writer would never open.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return refused();
   struct stat info;
   LoadedCheckpoint loaded;
   loaded.path_ = path;
   void* data = MAP_FAILED;
-  const bool known = fstat(file, &info) == 0;
-  if (known && info.st_size != 0)
+  const bool known = fstat(file, &info) == 0, regular = known && S_ISREG(info.st_mode);
+  if (regular && info.st_size != 0)
     data = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
   const Error problem = refused();
   close(file);
-  if (known && info.st_size == 0) return bad_input(path + " is not a checkpoint");
+  if (known && (!regular || info.st_size == 0)) return bad_input(path + " is not a checkpoint");
   if (data == MAP_FAILED) return problem;
   loaded.data_ = static_cast<const std::byte*>(data);
   loaded.size_ = static_cast<size_t>(info.st_size);

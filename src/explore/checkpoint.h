@@ -122,12 +122,15 @@ class LoadedCheckpoint {
   std::string_view setup() const;
   // Bad input unless this is a checkpoint of the search with this identity.
   Status matches(const Digest& identity) const;
+  // Empty if there is no such section.
   std::span<const std::byte> section(CheckpointSection which) const;
+  bool has(CheckpointSection which) const { return sections_.contains(which); }
 
  private:
   friend Result<LoadedCheckpoint> load_checkpoint(const std::string& path);
   LoadedCheckpoint() = default;
   Status parse();
+  bool split(size_t body);
 
   std::string path_;
   const std::byte* data_ = nullptr;  // the mapped file

@@ -15,6 +15,8 @@ inline constexpr uint32_t kCheckpointVersion = 2;
 inline constexpr uint32_t kCheckpointByteOrder =
     0x01020304;  // another number on a machine of the other order
 
+inline constexpr size_t kCheckpointRegions = 4096;  // visited words are grouped by their first twelve bits
+
 enum class CheckpointSection : uint32_t {
   kEnd = 0,
   kSetup = 1,    // the text of CheckpointOptions::setup

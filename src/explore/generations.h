@@ -171,6 +171,21 @@ class HandSink : public FullSink<System> {
   State state_;
 };
 
+// Looks for one choice that shows a finding.
+template <class System>
+struct FindingSink : FullSink<System> {
+  typename System::State& next() { return built; }
+  void commit(Choice choice, Outcome outcome) {
+    shown = shown || (choice == wanted && (outcome.findings & finding) != 0);
+  }
+  bool stopped() const { return shown || stop.raised(); }
+  StopSignal stop;
+  Choice wanted{};
+  FindingBits finding = 0;
+  bool shown = false;
+  typename System::State built;
+};
+
 }  // namespace detail
 
 template <TransitionSystem System>
@@ -181,6 +196,7 @@ class Generations {
     typename System::State initial;
     system_.initial(initial);
     harvest_.start(system_.fingerprint(initial));
+    if (team_.options().resume != nullptr && !team_.stopped()) show_findings_again();
   }
 
   // The body of each worker's thread.
@@ -213,6 +229,29 @@ class Generations {
   }
 
  private:
+  struct Interrupt {
+    bool stopped() const { return flag != nullptr && flag->load(std::memory_order_relaxed); }
+    const std::atomic<bool>* flag;
+  };
+
+  // Whether the findings of a checkpoint happen. Only the executions can tell.
+  void show_findings_again() {
+    const Interrupt interrupt{team_.options().interrupt};
+    const StopSignal stop = StopSignal::of(interrupt);
+    detail::PathWalker<System> walker(system_, harvest_.tree(), stop);
+    FindingBits left = harvest_.hand(0).met.known();
+    for (const FirstTransition& met : harvest_.hand(0).met.transitions()) {
+      detail::FindingSink<System> sink;
+      sink.stop = stop;
+      sink.wanted = met.choice;
+      sink.finding = left & -left;
+      if (const auto* state = walker.go_to(met.parent, met.depth - 1)) system_.expand(*state, sink);
+      if (stop.raised()) return;
+      if (!sink.shown) return harvest_.refuse_finding(static_cast<uint32_t>(std::countr_zero(left)));
+      left &= left - 1;
+    }
+  }
+
   const System& system_;
   Harvest& harvest_;
   Team& team_;

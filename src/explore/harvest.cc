@@ -44,12 +44,19 @@ void FirstMet::save(CheckpointSummary& to) const {
   to.first_met = met_;
 }
 
-bool FirstMet::restore(const CheckpointSummary& from, uint32_t nodes) {
+bool FirstMet::restore(const CheckpointSummary& from, const std::vector<uint32_t>& depths) {
   known_ = from.met;
   met_ = from.first_met;
-  for (FindingBits left = known_; left != 0; left &= left - 1)
-    if (met_[static_cast<size_t>(std::countr_zero(left))].parent >= nodes) return false;
+  for (const FirstTransition& met : transitions())
+    if (met.parent >= depths.size() || met.depth != depths[met.parent] + 1) return false;
   return true;
+}
+
+std::vector<FirstTransition> FirstMet::transitions() const {
+  std::vector<FirstTransition> all;
+  for (FindingBits left = known_; left != 0; left &= left - 1)
+    all.push_back(met_[static_cast<size_t>(std::countr_zero(left))]);
+  return all;
 }
 
 namespace {
@@ -76,6 +83,7 @@ void Harvest::start(const Digest& initial) {
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
     absorb();
+    resumed_nodes_ = tree_.size();
     if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   } else {
     hands_[0].tally.states = 1;
@@ -133,12 +141,22 @@ void Harvest::report_in_node(unsigned worker) {
 }
 
 void Harvest::report_lost(uint32_t node) {
+  const std::string which = "a choice on the path to state " + std::to_string(node) +
+                            " was possible once and is not possible again";
   const std::lock_guard lock(trouble_mutex_);
   broken_ = true;
   team_.stop(Stop::kHarness);
-  if (!trouble_)
-    trouble_ = system_error("the target is not deterministic: a choice on the path to state " +
-                            std::to_string(node) + " was possible once and is not possible again");
+  if (trouble_) return;
+  trouble_ = node < resumed_nodes_ ? contradiction(which)
+                                   : system_error("the target is not deterministic: " + which);
+}
+
+void Harvest::refuse_finding(uint32_t kind) {
+  fail(contradiction("its finding of kind " + std::to_string(kind) + " does not happen"));
+}
+
+Error Harvest::contradiction(const std::string& what) {
+  return bad_input("the checkpoint does not fit this search, or the target is not deterministic: " + what);
 }
 
 void Harvest::collect() {

@@ -30,8 +30,11 @@ class FirstMet {
   // Traces to the kinds in `wanted`, sorted by length, then kind.
   std::vector<FoundTrace> traces(const NodeTree& tree, FindingBits wanted) const;
   void save(CheckpointSummary& to) const;
-  // False when it names a node that a tree of `nodes` nodes does not have.
-  bool restore(const CheckpointSummary& from, uint32_t nodes);
+  // False when a transition starts from a node that the tree does not have, or not at that depth.
+  bool restore(const CheckpointSummary& from, const std::vector<uint32_t>& depths);
+  FindingBits known() const { return known_; }
+  // Those of the kinds in known(), in their order.
+  std::vector<FirstTransition> transitions() const;
 
  private:
   FindingBits known_ = 0;
@@ -64,6 +67,8 @@ class Harvest {
   }
   // The state of a node could not be rebuilt.
   void report_lost(uint32_t node);
+  // A finding of the checkpoint does not happen. Before the first round.
+  void refuse_finding(uint32_t kind);
   // The search ended before a claimed range was finished.
   void report_unfinished() { round_.unfinished.store(true, std::memory_order_relaxed); }
   bool stopped() const { return team_.stopped(); }
@@ -121,10 +126,15 @@ class Harvest {
   void save_if_due(bool first);
   Status save() const;
   void save_visited(CheckpointWriter& out) const;
+  // From a checkpoint, of which nothing is trusted: a file with a right checksum may still be forged.
   Status restore(const LoadedCheckpoint& from);
-  // The depth of each node; empty when they are not nodes of a tree.
-  std::vector<uint32_t> restore_nodes(std::span<const std::byte> nodes, std::span<const std::byte> depths);
-  bool restore_visited(std::span<const std::byte> bytes);
+  bool has_all_sections(const LoadedCheckpoint& from) const;
+  bool summary_fits(const CheckpointSummary& summary, const std::vector<uint32_t>& depths) const;
+  // Gives the depth of each node.
+  Status restore_nodes(const LoadedCheckpoint& from, std::vector<uint32_t>& depths);
+  Status restore_visited(std::span<const std::byte> bytes, uint64_t states);
+  bool restore_pending(std::span<const std::byte> bytes, const CheckpointSummary& summary);
+  static Error contradiction(const std::string& what);
   void fail(Error error);
   double seconds() const;
 
@@ -148,6 +158,7 @@ class Harvest {
   bool broken_ = false;  // a state could not be rebuilt: nothing is saved any more
   Times times_;
   uint32_t saves_ = 0;
+  uint32_t resumed_nodes_ = 0;  // those of the checkpoint
 };
 
 }  // namespace sisyfs

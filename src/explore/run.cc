@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/memory_refused.h"
+
 namespace sisyfs::detail {
 
 std::optional<Error> refusal(const SearchOptions& options, bool by_generations) {
@@ -58,7 +60,8 @@ void oversee(Team& team, const std::atomic<unsigned>& running, const std::functi
     if (bounds.time != std::chrono::milliseconds::max() && spent >= bounds.time) team.stop(Stop::kTime);
     if (team.options().interrupt != nullptr && team.options().interrupt->load(std::memory_order_relaxed))
       team.stop(Stop::kInterrupted);
-    if (memory() > bounds.memory_bytes) team.stop(Stop::kMemory);
+    if (memory() > bounds.memory_bytes || memory_refused.load(std::memory_order_relaxed))
+      team.stop(Stop::kMemory);
     if (show && now >= next_show) {
       Progress progress = team.progress();
       progress.memory_bytes = memory();

@@ -87,7 +87,8 @@ struct SearchOptions {
   SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
-  FindingBits watched = ~FindingBits{0};  // kinds that count; others are ignored
+  FindingBits watched = ~FindingBits{0};   // kinds that count; others are ignored
+  FindingBits possible = ~FindingBits{0};  // kinds that can occur; a checkpoint with others is refused
   bool digest_visited = true;  // fill SearchResult::visited; costs a pass over the table at the end
   // Set from outside (Ctrl-C) to end the search with a partial verdict.
   const std::atomic<bool>* interrupt = nullptr;

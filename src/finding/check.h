@@ -133,7 +133,9 @@ class SystemCheck : public Check {
   Status accepts(const SearchOptions& options) const override {
     return detail::accepts(options, {.generations = detail::by_generations<System>(options)});
   }
-  SearchResult search(const SearchOptions& options, const ProgressFn& show) const override {
+  SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
+    SearchOptions options = wanted;
+    options.possible = kinds_.all();
     return run_search(system_, options, show);
   }
   using Check::find_traces;

@@ -63,7 +63,8 @@ class DiskCheck : public Check {
 
   // What was left out may hold anything, and so may a state that another one of its shape stands for.
   SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
-    const SearchOptions options = fitted(wanted);
+    SearchOptions options = fitted(wanted);
+    options.possible = kinds().all();
     const WorkerPool& workers = system_.workers();
     const uint64_t before = workers.left_out(), sampled = workers.sampled(), stood_for = workers.stood_for(),
                    runs = workers.runs(), images = workers.images();

@@ -48,7 +48,7 @@ bool DiskTeller::cannot(std::string why) {
 
 Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> steps) {
   DiskSystemState state = initial;
-  for (const Step& step : steps) ids_.push_back(step.id);
+  for (const Step& step : steps) ids_.insert(step.id);
   for (const Step& step : steps) {
     // A path that has ended with a broken promise goes no further.
     if (state.over || !do_step(step, state)) break;
@@ -71,6 +71,13 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
     return cannot(fmt::format("step {} restores what no step before it has saved", step.id));
   if (!step.cuts.empty() && (!worker_->plan().setup.cuts.enabled || state.damaged))
     return cannot(fmt::format("step {} has a power cut, and the power never goes there", step.id));
+  // The judges declare what can be found with these settings, and nothing else.
+  const DiskSetup& setup = worker_->plan().setup;
+  if (step.cuts.size() > size_t{setup.cuts.nesting} + 1)
+    return cannot(fmt::format("step {} has {} power cuts, and with nesting={} there are at most {}", step.id,
+                              step.cuts.size(), setup.cuts.nesting, setup.cuts.nesting + 1));
+  if (step.failure.kind != InjectedFailure::Kind::kNone && setup.failures.most == 0)
+    return cannot(fmt::format("step {} has a call that fails, and with these settings none does", step.id));
   return true;
 }
 
@@ -107,9 +114,9 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
     worker_->put_end(next);
     if (!next.over) {
       // Of the writes so far those are still in doubt that are left in the log.
-      std::vector<uint64_t> in_doubt;
+      std::set<uint64_t> in_doubt;
       for (const Event* event : next.disk.log.events(events_))
-        in_doubt.push_back(next.disk.log.serial_of(*event));
+        in_doubt.insert(next.disk.log.serial_of(*event));
       persist_others(in_doubt);
     }
   }
@@ -135,7 +142,7 @@ bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& d
   points.restart(disk, from);
   while (const CrashPoint* point = points.next()) {
     const auto issued =
-        static_cast<size_t>(std::count_if(at.begin(), at.end(), [&](size_t i) { return i < point->event; }));
+        static_cast<size_t>(std::lower_bound(at.begin(), at.end(), point->event) - at.begin());
     const size_t with_fua = issued + (point->reason == CrashPointReason::kBeforeFua ? 1 : 0);
     if (with_fua < wanted.after || point->promises < wanted.promises) continue;
     // Events between the power cut and the crash point had not been issued: they are lost.
@@ -155,16 +162,16 @@ bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& d
 bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vector<uint64_t>& unissued,
                            CrashState& out) {
   const Epoch& epoch = out.epoch();
+  std::set<uint64_t> in_doubt;
+  for (const Epoch::Write& write : epoch.writes()) in_doubt.insert(write.serial);
   std::map<uint64_t, const LostEvent*> lost;
   for (const LostEvent& event : cut.lost) {
-    if (std::find(ids_.begin(), ids_.end(), event.event.step) == ids_.end())
-      continue;  // the step was removed
+    if (!ids_.contains(event.event.step)) continue;  // the step was removed
     const std::optional<uint64_t> named = names_.find(event.event);
     if (!named)
       return cannot(fmt::format("step {}: {} is no write to block {} of disk {} here", step.id,
                                 name_of(event.event), event.event.address, event.event.disk));
-    const auto in_doubt = [&](const Epoch::Write& write) { return write.serial == *named; };
-    if (std::none_of(epoch.writes().begin(), epoch.writes().end(), in_doubt))
+    if (!in_doubt.contains(*named))
       return cannot(fmt::format("step {}: {} is durable when the power goes", step.id, name_of(event.event)));
     lost[*named] = &event;
   }
@@ -178,10 +185,9 @@ bool DiskTeller::mark_lost(const Step& step, const PowerCut& cut, const std::vec
     const uint32_t part =
         stages ? stage[write.serial]++ : EventParts::unit_of(epoch, piece, names_.address(write.serial));
     const auto loses = [&](const LostEvent& event) {
-      return event.parts.empty() ||
-             std::find(event.parts.begin(), event.parts.end(), part) != event.parts.end();
+      return event.parts.empty() || std::binary_search(event.parts.begin(), event.parts.end(), part);
     };
-    const bool gone = std::find(unissued.begin(), unissued.end(), write.serial) != unissued.end() ||
+    const bool gone = std::binary_search(unissued.begin(), unissued.end(), write.serial) ||
                       (named != lost.end() && loses(*named->second));
     if (gone) keep[piece.chain] = std::min(keep[piece.chain], piece.rank);
   }
@@ -254,12 +260,16 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   return true;
 }
 
-void DiskTeller::persist_others(const std::vector<uint64_t>& in_doubt) {
-  for (const auto& [serial, number] : numbers_) {
-    WriteRecord& record = story_.writes[number - 1];
-    if (record.status == WriteStatus::kPending &&
-        std::find(in_doubt.begin(), in_doubt.end(), serial) == in_doubt.end())
-      record.status = WriteStatus::kPersisted;
+void DiskTeller::settle(uint64_t serial, WriteRecord& record, WriteStatus status) {
+  record.status = status;
+  pending_.erase(serial);
+}
+
+void DiskTeller::persist_others(const std::set<uint64_t>& in_doubt) {
+  for (auto at = pending_.begin(); at != pending_.end();) {
+    const uint64_t serial = *at++;
+    if (!in_doubt.contains(serial))
+      settle(serial, story_.writes[numbers_.at(serial) - 1], WriteStatus::kPersisted);
   }
 }
 
@@ -365,21 +375,27 @@ void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
     record.over = last_write_to(record.disk, record.address, record.blocks);
     step.writes.push_back(record.number);
     numbers_[log.serial_of(event)] = record.number;
+    pending_.insert(log.serial_of(event));
+    for (uint64_t block = 0; block < record.blocks; ++block)
+      writers_[{record.disk, record.address + block}].push_back(record.number);
     story_.writes.push_back(std::move(record));
   }
 }
 
-uint32_t DiskTeller::last_write_to(uint32_t disk, uint64_t address, uint64_t blocks) const {
-  for (size_t i = story_.writes.size(); i-- > 0;) {
-    const WriteRecord& w = story_.writes[i];
-    if (w.status != WriteStatus::kLost && w.disk == disk && w.address < address + blocks &&
-        address < w.address + w.blocks)
-      return w.number;
+// A write that was lost stays lost, and is forgotten here.
+uint32_t DiskTeller::last_write_to(uint32_t disk, uint64_t address, uint64_t blocks) {
+  uint32_t last = 0;
+  const auto end = writers_.lower_bound({disk, address + blocks});
+  for (auto at = writers_.lower_bound({disk, address}); at != end; ++at) {
+    std::vector<uint32_t>& numbers = at->second;
+    while (!numbers.empty() && story_.writes[numbers.back() - 1].status == WriteStatus::kLost)
+      numbers.pop_back();
+    if (!numbers.empty()) last = std::max(last, numbers.back());
   }
-  return 0;
+  return last;
 }
 
-std::string DiskTeller::history_of_block(const Problem& problem, const ProblemKind& kind) const {
+std::string DiskTeller::history_of_block(const Problem& problem, const ProblemKind& kind) {
   if (kind.block < 0) return {};
   const Geometry& geometry = worker_->plan().blank.geometry();
   const BlockAddress block(static_cast<uint64_t>(problem.context[static_cast<size_t>(kind.block)]));
@@ -396,10 +412,10 @@ std::string DiskTeller::history_of_block(const Problem& problem, const ProblemKi
 // What became of the writes of a log that was cut.
 void DiskTeller::tell_cut(StoryStep& step, const CutAtHand& cut) {
   const Epoch& epoch = cut.state->epoch();
-  std::vector<uint64_t> unsettled;
-  for (const Epoch::Write& write : epoch.writes()) unsettled.push_back(write.serial);
-  for (const auto& [serial, number] : numbers_)
-    if (serial >= cut.next_serial) unsettled.push_back(serial);
+  std::set<uint64_t> unsettled;
+  for (const Epoch::Write& write : epoch.writes()) unsettled.insert(write.serial);
+  const auto unissued = numbers_.lower_bound(cut.next_serial);
+  for (auto at = unissued; at != numbers_.end(); ++at) unsettled.insert(at->first);
   persist_others(unsettled);
   for (uint32_t w = 0; w < epoch.writes().size(); ++w) {
     const auto number = numbers_.find(epoch.writes()[w].serial);
@@ -407,23 +423,22 @@ void DiskTeller::tell_cut(StoryStep& step, const CutAtHand& cut) {
     WriteRecord& record = story_.writes[number->second - 1];
     switch (cut.state->survival(w)) {
       case Survival::kKept:
-        record.status = WriteStatus::kPersisted;
+        settle(number->first, record, WriteStatus::kPersisted);
         break;
       case Survival::kLost:
-        record.status = WriteStatus::kLost;
+        settle(number->first, record, WriteStatus::kLost);
         step.lost.push_back(record.number);
         break;
       default:
-        record.status = WriteStatus::kTorn;
+        settle(number->first, record, WriteStatus::kTorn);
         step.text += fmt::format("; write {} was {}", record.number,
                                  kind_.disks.is_flash() ? "cut off" : torn_text(*cut.state, w));
     }
   }
   // Writes that had not been issued are lost too.
-  for (const auto& [serial, number] : numbers_) {
-    if (serial < cut.next_serial) continue;
-    story_.writes[number - 1].status = WriteStatus::kLost;
-    step.lost.push_back(number);
+  for (auto at = unissued; at != numbers_.end(); ++at) {
+    settle(at->first, story_.writes[at->second - 1], WriteStatus::kLost);
+    step.lost.push_back(at->second);
   }
 }
 

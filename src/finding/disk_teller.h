@@ -8,11 +8,15 @@
 // cannot be executed ends the replay with the reason: the op has fewer events than the cut comes after, a
 // lost event is another one than the name says, or it was durable by then. A name of a step that is not in
 // the list any more is passed over.
+//
+// The work is linear in the number of steps: nothing is done again for each step that came before.
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "finding/check.h"
@@ -54,10 +58,12 @@ class DiskTeller {
   // Which promise the tree that came back breaks; empty if no single one.
   std::string broken_promise(const Tree& tree) const;
   // Of a problem with a block: the write that wrote the block last, and the write before that.
-  std::string history_of_block(const Problem& problem, const ProblemKind& kind) const;
-  uint32_t last_write_to(uint32_t disk, uint64_t address, uint64_t blocks) const;
+  std::string history_of_block(const Problem& problem, const ProblemKind& kind);
+  uint32_t last_write_to(uint32_t disk, uint64_t address, uint64_t blocks);
   // Every pending write has reached the disk, except those with these serial numbers.
-  void persist_others(const std::vector<uint64_t>& in_doubt);
+  void persist_others(const std::set<uint64_t>& in_doubt);
+  // The fate of a write is known.
+  void settle(uint64_t serial, WriteRecord& record, WriteStatus status);
   bool found(FindingBits findings, FindingKind kind) const {
     return worker_->plan().kinds.has(findings, kind);
   }
@@ -68,8 +74,10 @@ class DiskTeller {
   Story story_;
   FindingBits findings_ = 0;
   std::string cannot_happen_;
-  std::vector<uint32_t> ids_;             // of all steps
+  std::set<uint32_t> ids_;                // of all steps
   std::map<uint64_t, uint32_t> numbers_;  // of writes in the story, by serial number
+  std::set<uint64_t> pending_;  // serial numbers of those that are pending; few, whatever came before
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> writers_;  // numbers, by disk and block
   EventNames names_;
   std::vector<Tree> past_;                        // trees before the one that is right now
   std::vector<std::string> calls_;                // "'fsync /a' (step 3)", by the number in the expectation

@@ -1,7 +1,5 @@
 #include "finding/event_names.h"
 
-#include <algorithm>
-
 namespace sisyfs {
 
 void EventNames::add(const Log& log, size_t from, uint64_t base, uint32_t step, uint32_t cut) {
@@ -13,14 +11,14 @@ void EventNames::add(const Log& log, size_t from, uint64_t base, uint32_t step, 
     const uint64_t on_disk =
         event.changes_blocks() ? event.first.value - geometry_.first_block_of(event.disk).value : 0;
     names_[base + event.number] = {{step, cut, ++nth, event.disk, on_disk}, event.first.value};
+    serials_.try_emplace({step, cut, nth}, base + event.number);
   }
 }
 
 std::optional<uint64_t> EventNames::find(const EventName& name) const {
-  const auto at = std::find_if(names_.begin(), names_.end(),
-                               [&](const auto& named) { return named.second.name == name; });
-  if (at == names_.end()) return std::nullopt;
-  return at->first;
+  const auto at = serials_.find({name.step, name.cut, name.nth});
+  if (at == serials_.end() || names_.at(at->second).name != name) return std::nullopt;
+  return at->second;
 }
 
 }  // namespace sisyfs

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "disk/log.h"
@@ -39,6 +40,7 @@ class EventNames {
 
   const Geometry geometry_;
   std::map<uint64_t, Named> names_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> serials_;  // by step, cut and number
   std::vector<const Event*> events_;
 };
 

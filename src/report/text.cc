@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "base/printable.h"
 #include "finding/token.h"
 
 namespace sisyfs {
@@ -44,12 +45,14 @@ std::string block_range(const WriteRecord& write) {
 }
 
 // What the block is, where that is known.
-std::string label_of(const WriteRecord& write) { return write.label.empty() ? "" : ", " + write.label; }
+std::string label_of(const WriteRecord& write) {
+  return write.label.empty() ? "" : ", " + printable(write.label);
+}
 
 // Where a block is used again, whose it was.
 std::string over_text(const Story& story, const WriteRecord& write) {
   if (write.over == 0) return "";
-  return fmt::format(" [over write {} of '{}']", write.over, story.writes[write.over - 1].op);
+  return fmt::format(" [over write {} of '{}']", write.over, printable(story.writes[write.over - 1].op));
 }
 
 void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& style) {
@@ -58,29 +61,32 @@ void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& 
   switch (step.kind) {
     case StoryStep::Kind::kCrash:
       out +=
-          fmt::format("  {:>3}  {}  {}{}\n", i + 1, red(style, "POWER CUT"), step.text,
+          fmt::format("  {:>3}  {}  {}{}\n", i + 1, red(style, "POWER CUT"), printable(step.text),
                       step.lost.empty() ? "" : fmt::format("; lost: write {}", fmt::join(step.lost, ", ")));
       break;
     case StoryStep::Kind::kWrite: {
       const WriteRecord& write = story.writes[step.writes.front() - 1];
       out += fmt::format("  {:>3}    write {} of {}{}: block {}, {}\n            {}\n", i + 1, write.number,
-                         step.op, task, block_range(write), write.label, write.content);
+                         printable(step.op), task, block_range(write), printable(write.label),
+                         printable(write.content));
       break;
     }
     default: {
-      out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, step.op), task, step.text);
+      out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, printable(step.op)), task,
+                         printable(step.text));
       for (uint32_t number : step.writes) {
         const WriteRecord& write = story.writes[number - 1];
         out += fmt::format("         write {}: block {}{}: {}{}\n", number, block_range(write),
-                           label_of(write), write.content, over_text(story, write));
+                           label_of(write), printable(write.content), over_text(story, write));
       }
     }
   }
   for (const Observation& seen : step.observed)
     out += fmt::format("         {} {} ({}): {}\n",
                        step.kind == StoryStep::Kind::kCrash ? "recovery finds" : "found",
-                       info(seen.kind).name, info(seen.kind).code, seen.text);
-  for (const std::string& expected : step.expected) out += fmt::format("         expected: {}\n", expected);
+                       info(seen.kind).name, info(seen.kind).code, printable(seen.text));
+  for (const std::string& expected : step.expected)
+    out += fmt::format("         expected: {}\n", printable(expected));
 }
 
 std::string stop_text(Stop stop) {
@@ -242,16 +248,17 @@ std::string tell(const ToldFinding& told, const TextStyle& style) {
   std::string out =
       fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
                   kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
-  out += fmt::format("  {}{}{}: {}, {}, {}, {}\n\n", finding.setup.target,
-                     finding.setup.settings.empty() ? "" : " ", fmt::join(finding.setup.settings, " "),
+  out += fmt::format("  {}{}{}: {}, {}, {}, {}\n\n", printable(finding.setup.target),
+                     finding.setup.settings.empty() ? "" : " ",
+                     printable(fmt::format("{}", fmt::join(finding.setup.settings, " "))),
                      plural(story.steps.size(), "step"), plural(story.ops(), "op"),
                      plural(story.crashes(), "power cut"), plural(story.writes.size(), "write"));
   for (size_t i = 0; i < story.steps.size(); ++i) tell_step(out, story, i, style);
   if (!story.writes.empty()) {
     out += "\n  The writes:\n";
     for (const WriteRecord& write : story.writes)
-      out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write), write.label,
-                         status_text(write.status));
+      out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write),
+                         printable(write.label), status_text(write.status));
   }
   out += fmt::format("\n  Replay: ./sisyfs replay {}\n", make_token(finding));
   return out;
@@ -263,8 +270,9 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
   if (result.verdict == Verdict::kPass) verdict = green(style, "PASS");
   if (result.verdict == Verdict::kFail) verdict = red(style, "FAIL");
   if (result.verdict == Verdict::kUnknown) verdict = bold(style, "UNKNOWN");
-  std::string out = fmt::format("{}: {}{}{}\n", verdict, setup.target, setup.settings.empty() ? "" : " ",
-                                fmt::join(setup.settings, " "));
+  std::string out =
+      fmt::format("{}: {}{}{}\n", verdict, printable(setup.target), setup.settings.empty() ? "" : " ",
+                  printable(fmt::format("{}", fmt::join(setup.settings, " "))));
   if ((check.kinds().all() & ~options.watched) != 0)
     out += fmt::format("  only      {}\n", only_text(check.kinds(), options, result));
   out += fmt::format("  covered   {}\n", coverage_text(options, result));
@@ -281,7 +289,7 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
   if (result.edges) out += fmt::format("  code      {}\n", edges_text(options, *result.edges));
   std::vector<std::string> reached, missed;
   for (const MarkInfo& mark : check.marks())
-    ((result.marks & mark.bit) != 0 ? reached : missed).emplace_back(mark.says);
+    ((result.marks & mark.bit) != 0 ? reached : missed).push_back(printable(mark.says));
   if (!reached.empty()) out += fmt::format("  reached   {}\n", fmt::join(reached, "; "));
   if (!missed.empty()) out += fmt::format("  never     {}\n", fmt::join(missed, "; "));
   return out;

@@ -221,7 +221,44 @@ std::vector<std::string> wrong_settings(const Exhibit& exhibit) {
   return all;
 }
 
+namespace {
+
+// The library reads a dotted key by recursion, and dies of a very long one. The line of such a key, or 0.
+// Strings and comments may have as many dots as they like.
+size_t line_of_long_key(std::string_view text) {
+  constexpr int kMostDots = 32;
+  size_t line = 1;
+  int dots = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      const std::string_view three(text.substr(i, 3));
+      const bool block = three.size() == 3 && three[1] == c && three[2] == c;
+      for (i += block ? 3 : 1; i < text.size(); ++i) {
+        line += text[i] == '\n' ? 1 : 0;
+        if (text[i] == '\\' && c == '"')
+          ++i;
+        else if (block ? text.substr(i, 3) == three : text[i] == c || text[i] == '\n')
+          break;
+      }
+      i += block ? 2 : 0;
+    } else if (c == '.') {
+      if (++dots > kMostDots) return line;
+    } else if (c == '\n' || c == '=' || c == ',' || c == '{') {
+      line += c == '\n' ? 1 : 0;
+      dots = 0;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 Result<Museum> parse_museum(std::string_view text, const std::string& file) {
+  if (const size_t line = line_of_long_key(text); line != 0)
+    return bad_input(fmt::format("{}:{}: a key has too many dots", file, line));
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed)
     return bad_input(fmt::format("{}:{}: this is not TOML: {}", file, parsed.error().source().begin.line,

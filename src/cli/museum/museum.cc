@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "finding/finding_json.h"
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 Result<Museum> load_museum(const std::string& path) {
   if (path.empty()) return parse_museum(shipped_exhibits(), "museum/exhibits.toml");
-  const Result<std::string> text = read_file(path);
+  const Result<std::string> text = read_file(path, kMostExhibits);
   if (!text) return bad_input(text.error().message + "; --exhibits takes a TOML file");
   return parse_museum(*text, path);
 }
@@ -46,13 +47,14 @@ std::string depth_text(uint32_t depth) {
 
 void print_list(const Museum& museum) {
   for (const Exhibit& e : museum.exhibits)
-    fmt::print("{:<26}{:<9}{:<26}{:<19}{}{}\n", e.name, e.target, e.source, e.takes, e.title,
-               !e.waits.empty() ? fmt::format(" (waits for: {})", e.waits)
+    fmt::print("{:<26}{:<9}{:<26}{:<19}{}{}\n", e.name, printable(e.target), printable(e.source),
+               printable(e.takes), printable(e.title),
+               !e.waits.empty() ? fmt::format(" (waits for: {})", printable(e.waits))
                : e.in_long_run  ? " (with --long)"
                                 : "");
   for (const RightModel& m : museum.models)
-    fmt::print("{:<26}{:<9}right, to depth {:<10}{:<19}{}{}\n", m.name, m.target, depth_text(m.depth), "",
-               m.title, m.in_long_run ? " (with --long)" : "");
+    fmt::print("{:<26}{:<9}right, to depth {:<10}{:<19}{}{}\n", m.name, printable(m.target),
+               depth_text(m.depth), "", printable(m.title), m.in_long_run ? " (with --long)" : "");
 }
 
 const char* fit_text(Fit fit) {
