@@ -1,4 +1,4 @@
-// Plug-ins and how they recover: by their mount alone and with their fsck.
+// Plug-ins and how they recover: by their mount alone, with their fsck, and on a disk with a cache.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +48,18 @@ TEST(PluginRecoveryTest, TheMountAloneAndTheMountAfterFsckMustAgree) {
   EXPECT_THAT(a.text, AllOf(HasSubstr("two-outcomes (R7"), HasSubstr("with its check: "),
                             HasSubstr("expected: what the mount alone brings back")));
   EXPECT_EQ(check("ledger_other_fsck", "--depth 4 --set both_ways=off").code, 0);
+}
+
+// Regression: a plug-in with this contract was checked on a disk that keeps the order of writes, so one that
+// never flushes passed.
+TEST(PluginRecoveryTest, AStructureIsCheckedOnADiskWithACache) {
+  const Answer options = run("targets " + library("ledger_cache"));
+  EXPECT_THAT(options.text, HasSubstr("decided on first read), none (default lazy)"));
+  const Answer right = check("ledger_cache", "--depth 4");
+  EXPECT_EQ(right.code, 0) << right.text;
+  const Answer wrong = check("ledger_never_flushes", "--depth 4");
+  EXPECT_EQ(wrong.code, 1) << wrong.text;
+  EXPECT_EQ(check("ledger_never_flushes", "--depth 4 --set crash=prefixes").code, 0);
 }
 
 }  // namespace

@@ -53,9 +53,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
-  // A repair that rewrites a whole disk reads all of it, so lazy crash states would save nothing.
-  const std::string_view crash = t.contract == SISYFS_STRUCTURE ? kThesisCuts : kPlainDiskCuts;
-  for (OptionSpec& spec : cut_specs("", crash)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
