@@ -24,6 +24,7 @@ namespace {
     "AnySize",
     "SyncWholeFile",
     "LastPromiseCounts",
+    "UnboundNames",
     "LastChainSafe",
     "NeverReorder",
     "SkipAfterPromise",

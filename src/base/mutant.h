@@ -29,6 +29,7 @@ enum class Mutant : uint8_t {
   kAnySize,              // fsync and fdatasync do not promise the size
   kSyncWholeFile,        // a write with O_SYNC promises the whole file
   kLastPromiseCounts,    // a promise replaces all earlier promises of the same object
+  kUnboundNames,         // a promised name may be free although it was in use ever since
   // crash: what a power cut may leave
   kLastChainSafe,        // the last chain of writes never loses anything
   kNeverReorder,         // writes are kept in order on every device

@@ -1,6 +1,7 @@
 #include "expect/broken_promise.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -61,7 +62,7 @@ class PromiseChecker {
       case PromiseKind::kWritten:
         return fmt::format("bytes {}..{} of {}", p.offset, p.end - 1, path);
       case PromiseKind::kName:
-        return fmt::format("that {} is there", path);
+        return names_text(paths_of(p.object, p.since, p.since));
       case PromiseKind::kEntries:
         return fmt::format("the names in {}", path);
     }
@@ -124,8 +125,26 @@ class PromiseChecker {
     return {};
   }
 
+  static std::string names_text(const std::vector<std::string>& paths) {
+    if (paths.size() == 1) return fmt::format("that {} is there", paths[0]);
+    return fmt::format("that {} are there", fmt::join(paths, " and "));
+  }
+
+  // Whether something had this path at all times since the promise.
+  bool was_in_use(const std::string& path, size_t since) const {
+    for (size_t i = since; i < history_.size(); ++i)
+      if (!at_path(history_[i], path)) return false;
+    return true;
+  }
+
   std::string against_name(const Promise& p) const {
     const FileType type = object_in(history_[p.since], p.object)->type;
+    for (const std::string& path : paths_of(p.object, p.since, p.since)) {
+      if (!was_in_use(path, p.since) || at_path(recovered_, path)) continue;
+      const std::string other = there(paths_of(p.object, 0, history_.last()), type);
+      if (!other.empty()) return fmt::format("{} is absent, and {} is there", path, other);
+      return fmt::format("{} is absent", path);
+    }
     if (!there(paths_of(p.object, p.since, history_.last()), type).empty()) return {};
     const std::string path = path_of(history_[p.since], p.object);
     const std::string older = there(paths_of(p.object, 0, p.since), type);

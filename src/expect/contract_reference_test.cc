@@ -224,12 +224,17 @@ class Reference {
     return size_known && bytes_known(object, text, true);
   }
 
+  // Whether this call promises the names that its file had then.
+  bool names_promised(const Given& g) const {
+    const bool waited = g.call == Call::kFsyncA || g.call == Call::kFsyncB || g.call == Call::kWriteXSync;
+    return rules_.fsync_names && waited;
+  }
+
   // Position from which the name of the object is promised.
   size_t named_since(uint32_t object) const {
     size_t since = 0;
     for (const Given& g : given) {
-      const bool waited = is_fsync(g, object) || (g.call == Call::kWriteXSync && g.object == object);
-      if (rules_.fsync_names && waited) since = std::max(since, g.since);
+      if (names_promised(g) && g.object == object) since = std::max(since, g.since);
     }
     return since;
   }
@@ -255,6 +260,7 @@ class Reference {
     if (object != kNobody && time < named_since(object)) return false;
     for (const Given& g : given) {
       if (g.call == Call::kFsyncRoot && time < g.since) return false;
+      if (names_promised(g) && object_at(window[g.since], name) == g.object && time < g.since) return false;
     }
     return true;
   }
@@ -471,6 +477,15 @@ TEST(ContractReferenceTest, FsyncWithBothNamesOfARenameAgrees) { check(Contract:
 TEST(ContractReferenceTest, FsyncOfTheDirectoryAgrees) {
   check(Contract::kFsync, false, false, 5,
         {Call::kCreateA, Call::kUnlinkA, Call::kUnlinkB, Call::kRenameAB, Call::kLinkAB, Call::kFsyncRoot});
+}
+// Regression: a synced file was allowed to be gone once another file was renamed to its name, although the
+// rename had not happened.
+TEST(ContractReferenceTest, FsyncOfNamesThatAreReplacedAgrees) {
+  check(Contract::kFsync, true, false, 6,
+        {Call::kCreateA, Call::kCreateB, Call::kUnlinkA, Call::kRenameBA, Call::kFsyncA, Call::kFsyncB});
+  check(Contract::kFsync, true, false, 5,
+        {Call::kCreateA, Call::kUnlinkA, Call::kUnlinkB, Call::kRenameAB, Call::kRenameBA, Call::kLinkAB,
+         Call::kFsyncA, Call::kFsyncB});
 }
 TEST(ContractReferenceTest, FsyncWithAllRulesAgrees) { check(Contract::kFsync, true, true, 3); }
 

@@ -41,7 +41,8 @@ void EntryTimes::add_directory(ObjectId directory) {
     const Tree::Node* node = object_in(history_[i], directory);
     if (!node) continue;
     for (const Tree::Entry& e : history_[i].children(*node)) {
-      if (!find(directory, e.name())) entries_.push_back({directory, e.name(), kNoObject, {}, 0, false});
+      if (!find(directory, e.name()))
+        entries_.push_back({directory, e.name(), kNoObject, {}, 0, false, nullptr});
     }
   }
 }
@@ -52,11 +53,22 @@ void EntryTimes::occupy(ObjectId directory, std::string_view name, ObjectId occu
   entry->occupant = occupant;
 }
 
+const Promise* EntryTimes::promise_about(const Entry& entry) const {
+  const Promise* latest = nullptr;
+  for (const Promise& p : history_.promises) {
+    const bool of_directory =
+        p.kind == PromiseKind::kEntries && p.object == entry.directory && !mutant(Mutant::kOldEntries);
+    const bool of_occupant = p.kind == PromiseKind::kName && p.object == entry.occupant;
+    if (!of_directory && !of_occupant && !binds_entry(history_, p, entry.directory, entry.name)) continue;
+    if (!latest || p.since >= latest->since) latest = &p;
+  }
+  return latest;
+}
+
 const EntryTimes::Entry* EntryTimes::settle() {
   for (Entry& entry : entries_) {
-    size_t since = mutant(Mutant::kOldEntries) ? 0 : history_.since(PromiseKind::kEntries, entry.directory);
-    if (entry.occupant != kNoObject)
-      since = std::max(since, history_.since(PromiseKind::kName, entry.occupant));
+    entry.by = promise_about(entry);
+    const size_t since = entry.by ? entry.by->since : 0;
     entry.times.assign(history_.size(), false);
     for (size_t i = since; i < history_.size(); ++i) {
       const Tree::Node* node = object_in(history_[i], entry.directory);
@@ -129,14 +141,18 @@ std::string EntryTimes::complaint(const Entry& entry) const {
   if (entry.renamed && entry.occupant == kNoObject)
     return fmt::format("{}: is gone, although the rename of it did not happen", path);
   if (entry.renamed) return fmt::format("{}: is there, and so is its other name of a rename", path);
-  const size_t entries = history_.since(PromiseKind::kEntries, entry.directory);
-  if (entry.occupant != kNoObject) {
-    const bool by_dir = entries >= history_.since(PromiseKind::kName, entry.occupant);
-    return fmt::format("{}: came back under a name that it no longer had when fsync of {} returned", path,
-                       by_dir ? "its directory" : "it");
-  }
-  if (entries == 0) return fmt::format("{}: the name was in use all the time and is gone", path);
-  return fmt::format("{}: was promised by fsync of its directory and is gone", path);
+  if (!entry.by) return fmt::format("{}: the name was in use all the time and is gone", path);
+  const bool by_directory = entry.by->kind == PromiseKind::kEntries;
+  const Tree::Node* promised = object_in(history_[entry.by->since], entry.by->object);
+  if (entry.occupant == kNoObject && !by_directory && promised->type == FileType::kFile &&
+      promised->names == 1)
+    return fmt::format("{}: {} bytes were promised by fsync, the file is gone", path, promised->data.size());
+  if (entry.occupant == kNoObject)
+    return fmt::format("{}: was promised by fsync of {} and is gone", path,
+                       by_directory ? "its directory" : "the file");
+  const char* what = entry.by->object == entry.occupant ? "it" : "what has the name now";
+  return fmt::format("{}: came back under a name that it no longer had when fsync of {} returned", path,
+                     by_directory ? "its directory" : what);
 }
 
 }  // namespace sisyfs

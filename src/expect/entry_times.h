@@ -22,9 +22,10 @@ class EntryTimes {
     ObjectId directory = kNoObject;
     std::string_view name;  // lives in a tree
     ObjectId occupant = kNoObject;
-    std::vector<bool> times;  // by position in the window: the entry then equals the recovered one
-    size_t time = 0;          // the latest position that is not excluded
-    bool renamed = false;     // a rename excluded its last possible time
+    std::vector<bool> times;      // by position in the window: the entry then equals the recovered one
+    size_t time = 0;              // the latest position that is not excluded
+    bool renamed = false;         // a rename excluded its last possible time
+    const Promise* by = nullptr;  // the promise that excludes the most times; null if there is none
   };
 
   EntryTimes(const History& history, const ContractRules& rules) : history_(history), rules_(rules) {}
@@ -49,6 +50,8 @@ class EntryTimes {
   Entry* find(ObjectId directory, std::string_view name);
   void find_renames();
   void find_renames(size_t step, ObjectId object);
+  // The latest promise that covers the entry, as recovered; null if there is none.
+  const Promise* promise_about(const Entry& entry) const;
   // Moves the entry to its latest possible time up to `limit`; false if there is none.
   static bool move_back(Entry& entry, size_t limit);
 

@@ -41,16 +41,36 @@ bool holds_all_of(const Tree& then, const Tree& now, ObjectId directory) {
   return true;
 }
 
+// Whether all names of the object then are still its names, in the same directories.
+bool has_all_names_of(const Tree& then, const Tree& now, ObjectId object) {
+  const NodeId node = find_object(then, object);
+  for (uint32_t id = 0; id < then.node_limit(); ++id) {
+    if (!then.has_node(NodeId{id})) continue;
+    for (const Tree::Entry& e : then.children(NodeId{id})) {
+      if (e.node != node) continue;
+      const ObjectId directory = then.birth(NodeId{id});
+      const Tree::Node* still = object_in(now, directory);
+      if (still == nullptr || entry_of(now, *still, e.name()) != object) return false;
+      if (directory != kRootObject && !has_all_names_of(then, now, directory)) return false;
+    }
+  }
+  return true;
+}
+
 // Whether a promise made at `now` includes everything that an earlier one promised. A second promise of data
 // does not: the first may need a larger size. A second promise of entries does not if an entry has been moved
-// out of the directory since: the first promise still covers that entry.
+// out of the directory since: the first promise still covers that entry. A second promise of a name does not
+// if the object has lost a name since, or one of its directories was moved: the first promise still binds
+// that entry.
 bool covers(const Promise& made, const Tree& now, const Promise& earlier, const Tree& then) {
   if (made.object != earlier.object) return false;
   if (made.same(earlier) || mutant(Mutant::kLastPromiseCounts)) return true;
   switch (earlier.kind) {
     case PromiseKind::kContent:
-    case PromiseKind::kName:
       return made.kind == earlier.kind;
+    case PromiseKind::kName:
+      return made.kind == earlier.kind && has_all_names_of(then, now, made.object) &&
+             holds_all_of(then, now, made.object);
     case PromiseKind::kData:
     case PromiseKind::kWritten:
       return made.kind == PromiseKind::kContent;

@@ -211,8 +211,11 @@ class Matcher {
   // until then.
   std::vector<std::pair<ObjectId, size_t>> reachable() const {
     std::vector<std::pair<ObjectId, size_t>> from;
-    for (const Promise& p : history_.promises)
-      if (p.kind == PromiseKind::kName) from.emplace_back(p.object, p.since);
+    for (const Promise& p : history_.promises) {
+      if (p.kind != PromiseKind::kName) continue;
+      from.emplace_back(p.object, p.since);
+      add_directories_above(history_[p.since], p, from);
+    }
     if (mutant(Mutant::kIgnoreMoved)) return from;
     // Repeat until nothing is added: a reachable directory makes its entries reachable.
     for (size_t known = from.size() + 1; known != from.size();) {
@@ -230,6 +233,15 @@ class Matcher {
       }
     }
     return from;
+  }
+
+  // A promised name needs the directories on the way to it.
+  static void add_directories_above(const Tree& then, const Promise& p,
+                                    std::vector<std::pair<ObjectId, size_t>>& from) {
+    for (uint32_t id = 0; id < then.node_limit(); ++id) {
+      if (then.has_node(NodeId{id}) && is_within(then, then.node(NodeId{id}), p.object))
+        from.emplace_back(then.birth(NodeId{id}), p.since);
+    }
   }
 
   static constexpr size_t kNever = SIZE_MAX;

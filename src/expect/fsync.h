@@ -12,7 +12,11 @@
 //    have the form "if this entry is not later than i, neither is that one". So each entry starts at its
 //    latest possible time and moves back only if a rule demands it. If an entry runs out of times, there is
 //    no solution. That makes the check exact.
-// 3. An object that existed at all times since its name was promised must have come back.
+// 3. An object that existed at all times since its name was promised must have come back, and so must the
+//    directories that its names were in.
+// 4. A promise of a name binds entries, not only the object: an entry that was promised is not from an
+//    earlier time, whatever came back in it. So if a file replaces a promised one by a rename, the name holds
+//    one of the two and is never free.
 #pragma once
 
 #include <string>

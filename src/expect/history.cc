@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+
+#include "base/mutant.h"
 
 namespace sisyfs {
 
@@ -34,6 +37,29 @@ bool holds(const Tree& tree, ObjectId directory, ObjectId object) {
     if (tree.birth(e.node) == object) return true;
   }
   return false;
+}
+
+bool is_within(const Tree& tree, const Tree::Node& directory, ObjectId object) {
+  for (const Tree::Entry& e : tree.children(directory)) {
+    if (tree.birth(e.node) == object || is_within(tree, tree.node(e.node), object)) return true;
+  }
+  return false;
+}
+
+bool binds_entry(const History& history, const Promise& promise, ObjectId directory, std::string_view name) {
+  if (promise.kind != PromiseKind::kName || mutant(Mutant::kUnboundNames)) return false;
+  const auto occupant_at = [&](size_t i) {
+    const Tree::Node* node = object_in(history[i], directory);
+    return node ? entry_of(history[i], *node, name) : kNoObject;
+  };
+  const Tree& then = history[promise.since];
+  const ObjectId occupant = occupant_at(promise.since);
+  if (occupant == kNoObject || occupant == promise.object) return occupant != kNoObject;
+  if (!is_within(then, *object_in(then, occupant), promise.object)) return false;
+  for (size_t i = 0; i < promise.since; ++i) {
+    if (object_in(history[i], occupant) && occupant_at(i) != occupant) return false;
+  }
+  return true;
 }
 
 namespace {

@@ -21,7 +21,7 @@ inline constexpr ObjectId kNoObject = UINT32_MAX;
 enum class PromiseKind : uint8_t {
   kContent,  // fsync: the content of the object
   kData,     // fdatasync: its bytes, and the size needed to read them
-  kName,     // the object is reachable, by its name then or a later one
+  kName,     // the object is reachable; each of its names then holds what it held then or later
   kEntries,  // fsync of a directory: its entries, and that their objects are reachable
   kWritten,  // O_SYNC: the bytes of one write, and the size needed to read them
 };
@@ -64,6 +64,12 @@ const Tree::Node* object_in(const Tree& tree, ObjectId object);
 ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_view name);
 // Whether the directory exists and has an entry for the object.
 bool holds(const Tree& tree, ObjectId directory, ObjectId object);
+// Whether the object is the directory or lies below it.
+bool is_within(const Tree& tree, const Tree::Node& directory, ObjectId object);
+// Whether a promise of a name covers this entry, so that the entry is not from an earlier time. It covers all
+// names of the object at the time of the promise. It covers the entry of a directory above the object if that
+// directory never had another name: a rename of the directory is not promised with the file.
+bool binds_entry(const History& history, const Promise& promise, ObjectId directory, std::string_view name);
 // A path of the object in the tree; "" if it does not exist there.
 std::string path_of(const Tree& tree, ObjectId object);
 

@@ -454,12 +454,13 @@ std::string DiskTeller::broken_promise(const Tree& tree) const {
 void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery,
                                const RecoveryNotes& notes, const Tree* uninterrupted) {
   const bool damaged = worker_->from_damaged();
+  const bool alone = worker_->plan().setup.recovery.mount_alone && !damaged;
   const std::span<const ProblemKind> kinds = kind_.words.problems;
   const auto observe = [&](FindingKind kind, std::string text, std::string expected) {
     step.observed.push_back({kind, std::move(text)});
     if (!expected.empty()) step.expected.push_back(std::move(expected));
   };
-  std::string repaired;
+  std::string repaired, why_not_mounted;
   for (const RepairReport* report : {&notes.repair, &notes.check}) {
     for (const Problem& problem : report->problems) {
       if (report == &notes.check && std::find(notes.repair.problems.begin(), notes.repair.problems.end(),
@@ -473,6 +474,8 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
         observe(named->kind,
                 text.substr(text.find(": ") + 2) + history_of_block(problem, kinds[problem.kind]),
                 "");  // its code and name are told anyway
+      else if (!problem.repaired && alone && recovery.mount_failed)
+        why_not_mounted += "; its check finds: " + text;
       else if (!problem.repaired)
         observe(FindingKind::kNotClean, text, "");
       else
@@ -483,10 +486,11 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
   for (const FaultText& fault : kFaultTexts)
     if (found(findings, fault.kind)) observe(fault.kind, notes.fault, fault.expected);
   if (found(findings, FindingKind::kNotClean))
-    step.expected.emplace_back("its own check is clean once it has repaired");
+    step.expected.emplace_back(alone ? "its own check is clean after the mount, which recovers alone"
+                                     : "its own check is clean once it has repaired");
   if (found(findings, FindingKind::kNotMountable))
-    observe(FindingKind::kNotMountable, fmt::format("mount answers {}", errno_text(notes.mount_error)),
-            "it mounts");
+    observe(FindingKind::kNotMountable,
+            fmt::format("mount answers {}{}", errno_text(notes.mount_error), why_not_mounted), "it mounts");
   if (found(findings, FindingKind::kNotWalkable))
     observe(FindingKind::kNotWalkable,
             fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
@@ -505,10 +509,10 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
             "what recovery brings back when it is not interrupted");
   if (found(findings, FindingKind::kTwoOutcomes))
     observe(FindingKind::kTwoOutcomes,
-            notes.mounted_alone.error != 0
-                ? fmt::format("without its check: {}", errno_text(notes.mounted_alone.error))
-                : "without its check: " + first_difference(notes.mounted_alone.tree, recovery.tree),
-            "what the check and the mount bring back");
+            fmt::format("{} its check: {}", alone ? "with" : "without",
+                        notes.other_way.error != 0 ? errno_text(notes.other_way.error)
+                                                   : first_difference(notes.other_way.tree, recovery.tree)),
+            alone ? "what the mount alone brings back" : "what the check and the mount bring back");
   if (found(findings, FindingKind::kNotUsable))
     observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
   // The first access of each kind.

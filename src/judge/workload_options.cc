@@ -61,8 +61,8 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
   };
 }
 
-OptionSpec both_ways_spec() {
-  return OptionSpec::flag("both_ways", false,
+OptionSpec both_ways_spec(bool by_default) {
+  return OptionSpec::flag("both_ways", by_default,
                           "recovery by mount alone must give the same tree as fsck and mount");
 }
 

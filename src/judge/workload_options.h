@@ -27,7 +27,7 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix = "", std::string_view
 void set_cuts(const Options& options, DiskSetup& setup);
 
 // The option both_ways, for targets that can recover by mount alone. set_cuts() reads it.
-OptionSpec both_ways_spec();
+OptionSpec both_ways_spec(bool by_default = false);
 
 // The option failures, for targets that handle I/O errors. Its value goes to DiskSetup::failures.
 OptionSpec failures_spec();

@@ -81,7 +81,9 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   target_.power_cut();
   // Parts of a recovery are known again by an image, which lazy crash states do not have.
   const bool whole = run != nullptr || notes != nullptr || damaged_;
-  const Checked checked = check_ == nullptr ? Checked() : whole ? run_check(notes) : check(image);
+  alone_ = setup_.recovery.mount_alone && !damaged_;
+  const bool repairs = check_ != nullptr && !alone_;
+  const Checked checked = !repairs ? Checked() : whole ? run_check(notes) : check(image);
   out.check = checked.facts;
   out.faults = checked.faults;
   out.marks = checked.marks;
@@ -130,15 +132,27 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
       if (notes != nullptr) notes->strayed = "the trial of use";
     }
   }
+  // What the mount left to the check also fails the trial of use; both are told.
+  const bool obeys = out.alive && out.faults == 0 && !out.out_of_range && !out.flash_misused;
+  if (obeys && alone_ && check_ != nullptr) check_after_mount(image, run, out, notes);
   if (is_sound() && setup_.recovery.both_ways && check_ != nullptr && setup_.kind.claims.mount_recovers) {
     compare_ways(image, run, out, notes);
-    if (notes != nullptr) notes->strayed = "the mount without its check";
+    if (notes != nullptr)
+      notes->strayed = alone_ ? "the mount after its repair" : "the mount without its check";
   }
   out.sound = is_sound() && !out.two_outcomes;
   media_.watch(nullptr);
   if (notes != nullptr) notes->log = media_.state().log;
   if (notes != nullptr && faults_ != nullptr)
     notes->fault = (used ? "when it was used afterwards, " : "") + faults_->fault_text();
+  // The check may say why the disk does not mount.
+  if (notes != nullptr && alone_ && out.mount_failed && check_ != nullptr) {
+    load_again(image, run);
+    report_.clear();
+    check_->fsck(media_, FsckMode::kCheck, &report_);
+    (void)take_faults();
+    notes->check = report_;
+  }
   if (setup_.cuts.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
 }
 
@@ -183,8 +197,7 @@ Recoverer::Trial Recoverer::run_trial(const Tree& tree, std::string* why) {
   return trial;
 }
 
-// The disk once more as the power cut left it, and the mount alone. What reads decided stays decided.
-void Recoverer::compare_ways(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
+void Recoverer::load_again(const Image& image, LazyStates* run) {
   Image start = image;
   BlockRef block;
   if (run != nullptr) {
@@ -194,6 +207,29 @@ void Recoverer::compare_ways(const Image& image, LazyStates* run, Recovery& out,
   media_.load(MediaState(std::move(start)));
   reads_.rewind();
   target_.power_cut();
+}
+
+void Recoverer::check_after_mount(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
+  load_again(image, run);
+  report_.clear();
+  if (target_.mount(media_) == 0 && target_.unmount() == 0) check_->fsck(media_, FsckMode::kCheck, &report_);
+  (void)marks_of(marks_);
+  out.faults |= take_faults();
+  for (const Problem& problem : report_.problems) out.check.left |= uint64_t{1} << problem.kind;
+  out.check.failed = report_.error != 0;
+  out.out_of_range = media_.state().log.strays() != 0;
+  out.flash_misused = media_.state().log.misuses() != 0;
+  if (notes == nullptr) return;
+  notes->check = report_;
+  notes->strayed = "the check after the mount";
+}
+
+// The disk once more as the power cut left it. Where the repair came before the mount, now the mount alone;
+// where the mount was alone, now the repair first.
+void Recoverer::compare_ways(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
+  load_again(image, run);
+  report_.clear();
+  if (alone_) check_->fsck(media_, FsckMode::kRepair, &report_);
   const int error = target_.mount(media_);
   const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
   (void)marks_of(marks_);
@@ -203,7 +239,7 @@ void Recoverer::compare_ways(const Image& image, LazyStates* run, Recovery& out,
     out.out_of_range = media_.state().log.strays() != 0;
     out.flash_misused = media_.state().log.misuses() != 0;
   } else {
-    if (notes != nullptr) notes->mounted_alone = walk;
+    if (notes != nullptr) notes->other_way = walk;
     out.two_outcomes = true;
   }
 }

@@ -1,8 +1,9 @@
 // Recoverer: brings a target back after a power cut and says what it saw. It does not judge.
 //
 // A recovery is: repair by the target's own check, check again, mount, walk, and, where all that went well, a
-// trial whether the system can be used. A Recoverer carries out each of them; RememberingRecoverer
-// (remembering_recoverer.h) is the same and repeats nothing that is known.
+// trial whether the system can be used. With RecoverySetup::mount_alone it is: mount, walk, trial, and then,
+// on the same crash state, mount, unmount and check. A Recoverer carries out each of them;
+// RememberingRecoverer (remembering_recoverer.h) is the same and repeats nothing that is known.
 //
 //   Recoverer recoverer(setup, bounds, rules, target, blank);
 //   const Recovery& recovery = recoverer.recover(crash_state);
@@ -85,7 +86,11 @@ class Recoverer {
   uint64_t runs_ = 0, images_ = 0;
 
  private:
-  // Mounts without the repair and compares. Adds to `out`.
+  // Loads the disk once more as the power cut left it. What reads decided stays decided.
+  void load_again(const Image& image, LazyStates* run);
+  // Mounts, unmounts and checks, without any repair. Adds to `out`.
+  void check_after_mount(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
+  // Mounts the other way, without the repair or with it, and compares. Adds to `out`.
   void compare_ways(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   uint16_t blocks_written();
 
@@ -99,6 +104,7 @@ class Recoverer {
   Snapshot memory_;
   std::vector<const Event*> events_;
   bool damaged_ = false;  // the disk at hand was damaged before the search
+  bool alone_ = false;    // at hand: the mount recovers without the repair
 };
 
 }  // namespace sisyfs

@@ -128,5 +128,26 @@ TEST(RecovererTest, TheMountAloneIsComparedOnDemand) {
   EXPECT_FALSE(recover(true, false));
 }
 
+// Regression: a system that says that its mount recovers was repaired before each mount, so a mount that
+// recovers nothing was not seen.
+TEST(RecovererTest, AMountThatRecoversIsNotRepairedFirst) {
+  const auto recover = [](const ToyMistakes& mistakes, bool hint) {
+    DiskSetup setup = setup_of(mistakes);
+    setup.recovery.mount_alone = setup.recovery.both_ways = true;
+    setup.kind.claims.mount_recovers = true;
+    Crashed crashed(setup, {{1, 1}, {2, 1}, {4, hint ? 1 : 0}});
+    return Recovery(crashed.recover());
+  };
+  const Recovery right = recover({.has_check = true}, false);
+  EXPECT_TRUE(right.sound);
+  EXPECT_EQ(right.work, 0u);
+  // The mount leaves the hint to the check, which finds something to do.
+  const Recovery leaves = recover({.has_check = true, .problem = ToyProblem::kHarmless}, true);
+  EXPECT_TRUE(leaves.alive && !leaves.sound);
+  EXPECT_NE(leaves.check.left, 0u);
+  EXPECT_EQ(leaves.check.repaired, 0u);
+  EXPECT_EQ(leaves.work, 0u) << "nothing was repaired before the mount";
+}
+
 }  // namespace
 }  // namespace sisyfs::recoverer_test

@@ -47,7 +47,7 @@ struct Recovery {
   bool out_of_range = false;  // an access beyond the disk
   bool flash_misused = false;
   bool unusable = false;      // the trial of use failed
-  bool two_outcomes = false;  // the mount without the repair brought something else back
+  bool two_outcomes = false;  // the mounts with and without the repair brought back different trees
   bool sound = false;         // alive, and nothing above speaks against it
   // The rest is valid where it is alive.
   Snapshot memory;
@@ -66,7 +66,7 @@ struct RecoveryNotes {
   Walk walk;
   std::string unusable;  // why the trial of use failed
   std::string fault;     // the fault of the target, in words
-  Walk mounted_alone;    // where the mount without the repair brought something else back
+  Walk other_way;        // where the mount without the repair, or with it, brought something else back
   // The part of the recovery that made accesses that are not allowed.
   const char* strayed = "recovery";
   Log log;  // with these accesses

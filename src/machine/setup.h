@@ -39,7 +39,10 @@ struct FailureSetup {
 
 // What is demanded of a recovery.
 struct RecoverySetup {
-  bool usability = true;         // after each recovery: can the system be used (R5)
+  bool usability = true;  // after each recovery: can the system be used (R5)
+  // The mount recovers without the repair, and the check afterwards must find nothing to do (R4). Otherwise
+  // the repair comes before each mount.
+  bool mount_alone = false;
   bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
 };

@@ -19,6 +19,11 @@ namespace {
 constexpr uint64_t kBlocks = 256;
 constexpr uint32_t kBlockSize = 512;
 
+// A mount that recovers is judged without the fsck that the plug-in also has.
+bool recovers_alone(const sisyfs_plugin& t) {
+  return t.fsck != nullptr && (t.promises & SISYFS_MOUNT_RECOVERS) != 0;
+}
+
 std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
   const auto or_else = [](uint64_t value, uint64_t fallback) {
     return static_cast<int64_t>(value != 0 ? value : fallback);
@@ -48,10 +53,8 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
-  // A repair that rewrites a whole disk reads all of it, so lazy crash states would save nothing.
-  const std::string_view crash = t.contract == SISYFS_STRUCTURE ? kThesisCuts : kPlainDiskCuts;
-  for (OptionSpec& spec : cut_specs("", crash)) specs.push_back(std::move(spec));
-  specs.push_back(both_ways_spec());
+  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
   specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
@@ -118,6 +121,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   setup.trouble = [host] { return host->trouble(); };
   setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
+  setup.recovery.mount_alone = recovers_alone(code->table());
   if (geometry->erase_blocks != 0) {
     for (const char* name : {"device", "atomic", "write_cache", "discarded"})
       if (options.differs(name))

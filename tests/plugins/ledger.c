@@ -1,0 +1,274 @@
+/* ledger: a small file system with a journal and an fsck, for tests of recovery.
+ *
+ * Block 0 is the directory, blocks 1 to 4 are inodes with their data, block 5 is the head of the journal, and
+ * blocks 6 and 7 are the new content of the directory and of one inode. Each call writes both to the journal,
+ * then the head, then both to their homes, then clears the head, with a flush after each step. mount and fsck
+ * replay the journal. LEDGER_FAULT, a number set when it is built, plants one fault.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sisyfs/plugin.h>
+
+enum fault {
+  NONE,
+  CACHE,         /* no fault: claims the contract structure */
+  NO_REPLAY,     /* mount ignores the journal; fsck replays it */
+  NOT_CLEARED,   /* mount replays and leaves the head, so fsck has something to do */
+  OTHER_FSCK,    /* fsck clears the head and does not replay */
+  NEVER_FLUSHES, /* claims the contract structure and never flushes */
+  OTHER_ERRNOS,  /* no fault: too small for any directory, and refuses the root with EPERM */
+  WRONG_ERRNOS,  /* create and unlink give errnos that are wrong */
+  SHORT_WRITES,  /* no fault: a write takes 64 bytes at most and says so */
+  LYING_WRITES,  /* a write takes all bytes and says that it took 64 */
+};
+#ifndef LEDGER_FAULT
+#define LEDGER_FAULT NONE
+#endif
+
+#define FILES 4
+#define BLOCK 512
+#define MOST 128 /* bytes of a file */
+#define MAGIC 0x4c656467u
+
+enum { kDirectory = 0, kInodes = 1, kHead = 5, kNewDirectory = 6, kNewInode = 7, kBlocks = 8 };
+
+struct directory {
+  uint32_t magic;
+  char names[FILES][16]; /* empty: not used */
+  unsigned char rest[BLOCK - 4 - FILES * 16];
+};
+struct inode {
+  uint32_t magic, length;
+  unsigned char data[MOST];
+  unsigned char rest[BLOCK - 8 - MOST];
+};
+struct head {
+  uint32_t magic, inode; /* inode: a block, 0: the journal is empty */
+  unsigned char rest[BLOCK - 8];
+};
+_Static_assert(sizeof(struct directory) == BLOCK, "one block");
+_Static_assert(sizeof(struct inode) == BLOCK, "one block");
+_Static_assert(sizeof(struct head) == BLOCK, "one block");
+
+static int flush(const sisyfs_disk *disk) { return LEDGER_FAULT == NEVER_FLUSHES ? 0 : disk->flush(disk); }
+
+static int put(const sisyfs_disk *disk, uint64_t block, const void *bytes) {
+  return disk->write(disk, block, 1, bytes);
+}
+
+static int put_head(const sisyfs_disk *disk, uint32_t inode) {
+  struct head head = {.magic = MAGIC, .inode = inode};
+  const int error = put(disk, kHead, &head);
+  return error != 0 ? error : flush(disk);
+}
+
+static int load_directory(const sisyfs_disk *disk, struct directory *directory) {
+  const int error = disk->read(disk, kDirectory, 1, directory);
+  return error != 0 ? error : directory->magic == MAGIC ? 0 : -EIO;
+}
+
+/* Writes both blocks to their homes and clears the head. */
+static int finish(const sisyfs_disk *disk, uint32_t block, const struct directory *directory,
+                  const struct inode *inode, int clears) {
+  int error = put(disk, block, inode);
+  if (error == 0) error = put(disk, kDirectory, directory);
+  if (error == 0) error = flush(disk);
+  return error != 0 || !clears ? error : put_head(disk, 0);
+}
+
+static int commit(const sisyfs_disk *disk, uint32_t block, const struct directory *directory,
+                  const struct inode *inode) {
+  int error = put(disk, kNewDirectory, directory);
+  if (error == 0) error = put(disk, kNewInode, inode);
+  if (error == 0) error = flush(disk);
+  if (error == 0) error = put_head(disk, block);
+  return error != 0 ? error : finish(disk, block, directory, inode, 1);
+}
+
+/* The inode block that the journal holds, 0 if it is empty, or a negative errno. */
+static int pending(const sisyfs_disk *disk) {
+  struct head head;
+  const int error = disk->read(disk, kHead, 1, &head);
+  if (error != 0) return error;
+  return head.magic != MAGIC || head.inode >= kHead ? -EIO : (int)head.inode;
+}
+
+static int replay(const sisyfs_disk *disk, int clears) {
+  struct directory directory;
+  struct inode inode;
+  const int block = pending(disk);
+  if (block <= 0) return block;
+  int error = disk->read(disk, kNewDirectory, 1, &directory);
+  if (error == 0) error = disk->read(disk, kNewInode, 1, &inode);
+  return error != 0 ? error : finish(disk, (uint32_t)block, &directory, &inode, clears);
+}
+
+static int ledger_format(const sisyfs_disk *disk) {
+  const struct directory directory = {.magic = MAGIC};
+  const struct inode empty = {0};
+  int error = put(disk, kDirectory, &directory);
+  for (uint32_t i = 0; i < FILES && error == 0; i++) error = put(disk, kInodes + i, &empty);
+  if (error == 0) error = put_head(disk, 0);
+  return error != 0 ? error : disk->flush(disk);
+}
+
+static int ledger_mount(const sisyfs_disk *disk, void **fs) {
+  struct directory directory;
+  int error = LEDGER_FAULT == NO_REPLAY ? 0 : replay(disk, LEDGER_FAULT != NOT_CLEARED);
+  if (error == 0) error = load_directory(disk, &directory);
+  if (error != 0) return error;
+  *fs = (void *)(uintptr_t)disk;
+  return 0;
+}
+
+static int ledger_unmount(void *self) { return flush(self); }
+
+/* The number of the file, or a negative errno; -EISDIR for the root. */
+static int find(const sisyfs_disk *disk, const char *path, struct directory *directory, struct inode *inode) {
+  int error = load_directory(disk, directory);
+  if (error != 0) return error;
+  if (path[1] == 0) return -EISDIR;
+  for (int i = 0; i < FILES; i++) {
+    if (directory->names[i][0] == 0 || strcmp(directory->names[i], path + 1) != 0) continue;
+    error = disk->read(disk, (uint64_t)(kInodes + i), 1, inode);
+    return error != 0 ? error : inode->magic == MAGIC && inode->length <= MOST ? i : -EIO;
+  }
+  return -ENOENT;
+}
+
+static int ledger_create(void *self, const char *path) {
+  const sisyfs_disk *disk = self;
+  struct directory directory;
+  struct inode inode;
+  const int found = find(disk, path, &directory, &inode);
+  if (found >= 0 || found == -EISDIR) return LEDGER_FAULT == WRONG_ERRNOS ? -EPERM : -EEXIST;
+  if (found != -ENOENT) return found;
+  if (strlen(path + 1) >= sizeof directory.names[0]) return -ENAMETOOLONG;
+  for (uint32_t i = 0; i < FILES; i++) {
+    if (directory.names[i][0] != 0) continue;
+    strcpy(directory.names[i], path + 1);
+    inode = (struct inode){.magic = MAGIC};
+    return commit(disk, kInodes + i, &directory, &inode);
+  }
+  return -ENOSPC;
+}
+
+static int ledger_mkdir(void *self, const char *path) {
+  struct directory directory;
+  struct inode inode;
+  const int found = find(self, path, &directory, &inode);
+  return found >= 0 || found == -EISDIR ? -EEXIST : found == -ENOENT ? -ENOSPC : found;
+}
+
+static int ledger_rmdir(void *self, const char *path) {
+  struct directory directory;
+  struct inode inode;
+  const int found = find(self, path, &directory, &inode);
+  return found >= 0 ? -ENOTDIR : found == -EISDIR ? -EPERM : found;
+}
+
+static int ledger_unlink(void *self, const char *path) {
+  const sisyfs_disk *disk = self;
+  struct directory directory;
+  struct inode inode;
+  const int found = find(disk, path, &directory, &inode);
+  if (found == -EISDIR) return -EPERM;
+  if (found < 0) return LEDGER_FAULT == WRONG_ERRNOS ? -EINVAL : found;
+  memset(directory.names[found], 0, sizeof directory.names[found]);
+  memset(&inode, 0, sizeof inode);
+  return commit(disk, kInodes + (uint32_t)found, &directory, &inode);
+}
+
+static int64_t ledger_write(void *self, const char *path, uint64_t offset, const void *bytes,
+                            uint32_t length) {
+  const sisyfs_disk *disk = self;
+  struct directory directory;
+  struct inode inode;
+  const int found = find(disk, path, &directory, &inode);
+  if (found < 0) return found;
+  if (offset > MOST || length > MOST - offset) return -EFBIG;
+  const uint32_t told = LEDGER_FAULT >= SHORT_WRITES && length > 64 ? 64 : length;
+  if (LEDGER_FAULT == SHORT_WRITES) length = told;
+  memcpy(inode.data + offset, bytes, length);
+  if (inode.length < offset + length) inode.length = (uint32_t)(offset + length);
+  const int error = commit(disk, kInodes + (uint32_t)found, &directory, &inode);
+  return error != 0 ? error : (int64_t)told;
+}
+
+static int64_t ledger_read(void *self, const char *path, uint64_t offset, void *bytes, uint32_t length) {
+  const sisyfs_disk *disk = self;
+  struct directory directory;
+  struct inode inode;
+  const int found = find(disk, path, &directory, &inode);
+  if (found < 0) return found;
+  if (offset >= inode.length) return 0;
+  if (length > inode.length - offset) length = (uint32_t)(inode.length - offset);
+  memcpy(bytes, inode.data + offset, length);
+  return length;
+}
+
+static int ledger_readdir(void *self, const char *path, sisyfs_fill fill, void *list) {
+  const sisyfs_disk *disk = self;
+  struct directory directory;
+  struct inode inode;
+  const int found = find(disk, path, &directory, &inode);
+  if (found != -EISDIR) return found >= 0 ? -ENOTDIR : found;
+  const int error = load_directory(disk, &directory);
+  if (error != 0) return error;
+  for (int i = 0; i < FILES; i++) {
+    if (directory.names[i][0] != 0 && fill(list, directory.names[i]) != 0) break;
+  }
+  return 0;
+}
+
+static int ledger_stat(void *self, const char *path, sisyfs_stat *out) {
+  struct directory directory;
+  struct inode inode;
+  memset(out, 0, sizeof *out);
+  out->type = SISYFS_DIRECTORY;
+  if (strcmp(path, "/") == 0) return 0;
+  const int found = find(self, path, &directory, &inode);
+  if (found < 0) return found;
+  out->type = SISYFS_FILE;
+  out->size = inode.length;
+  return 0;
+}
+
+static int ledger_fsck(const sisyfs_disk *disk, int repair, sisyfs_problem problem, void *report) {
+  const int block = pending(disk);
+  if (block < 0) return block;
+  if (block == 0) return 0;
+  problem(report, repair, 0, "the journal was not replayed");
+  if (!repair) return 0;
+  return LEDGER_FAULT == OTHER_FSCK ? put_head(disk, 0) : replay(disk, 1);
+}
+
+const sisyfs_plugin *sisyfs_plugin_entry(void) {
+  static const sisyfs_plugin plugin = {
+      SISYFS_PLUGIN_HEADER,
+      .name = "ledger",
+      .summary = "a journal of one call, and an fsck",
+      .contract = LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? SISYFS_STRUCTURE : SISYFS_ATOMIC,
+      .promises = SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE |
+                  (LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? 0 : SISYFS_DURABLE_OPS),
+      .block_size = BLOCK,
+      .block_count = kBlocks,
+      .write_unit = 64,
+      .max_file_size = MOST,
+      .format = ledger_format,
+      .mount = ledger_mount,
+      .unmount = ledger_unmount,
+      .create = ledger_create,
+      .mkdir = LEDGER_FAULT == OTHER_ERRNOS ? ledger_mkdir : NULL,
+      .rmdir = LEDGER_FAULT == OTHER_ERRNOS ? ledger_rmdir : NULL,
+      .max_depth = 1,
+      .unlink = ledger_unlink,
+      .write = ledger_write,
+      .read = ledger_read,
+      .readdir = ledger_readdir,
+      .stat = ledger_stat,
+      .fsck = ledger_fsck};
+  return &plugin;
+}
