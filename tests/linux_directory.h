@@ -1,6 +1,6 @@
 // LinuxDirectory: applies ops to a directory of this machine, by system calls.
 //
-//   TemporaryDirectory place("/tmp");
+//   DirectoryOnLinux place("/tmp");
 //   LinuxDirectory linux(place.path());
 //   OpResult answer = linux.apply(op);     // by system calls
 //   Tree tree = linux.walk(&wrong);        // the current content, read back by system calls
@@ -32,15 +32,15 @@
 namespace sisyfs {
 
 // Made new, and removed with all that is in it.
-class TemporaryDirectory {
+class DirectoryOnLinux {
  public:
-  explicit TemporaryDirectory(const std::filesystem::path& where) {
+  explicit DirectoryOnLinux(const std::filesystem::path& where) {
     std::string pattern = (where / "sisyfs-linux-XXXXXX").string();
     if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
+  DirectoryOnLinux(const DirectoryOnLinux&) = delete;
+  DirectoryOnLinux& operator=(const DirectoryOnLinux&) = delete;
+  ~DirectoryOnLinux() {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }

@@ -265,7 +265,7 @@ void expect_agreement(Plan plan) {
   for (const std::filesystem::path& where : places()) {
     Met met;
     for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
-      const TemporaryDirectory place(where);
+      const DirectoryOnLinux place(where);
       ASSERT_NE(place.path(), "");
       ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
     }
@@ -287,7 +287,7 @@ std::string agreement_as_root(Plan plan) {
   plan.rooted = true;
   for (const std::filesystem::path& where : places()) {
     Met met;
-    const TemporaryDirectory place(where);
+    const DirectoryOnLinux place(where);
     for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
       const std::string below = place.path() + "/" + std::to_string(plan.seed);
       if (::mkdir(below.c_str(), 0755) != 0) return "no directory in " + where.string();
@@ -326,14 +326,14 @@ TEST(LinuxTest, TheRootAndLinksFromItAnswerAsInLinux) {
 TEST(LinuxTest, ExtendedAttributesAnswerAsInLinux) {
   int tried = 0;
   for (const std::filesystem::path& where : places()) {
-    const TemporaryDirectory first(where);
+    const DirectoryOnLinux first(where);
     ASSERT_NE(first.path(), "");
     if (!LinuxDirectory(first.path()).has_xattrs()) continue;
     ++tried;
     for (Plan plan : {Plan{.xattrs = true}, Plan{.xattrs = true, .verifs = second()}}) {
       Met met;
       for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
-        const TemporaryDirectory place(where);
+        const DirectoryOnLinux place(where);
         ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
       }
       EXPECT_EQ(missing_xattrs(met), "") << "in " << where;
@@ -343,7 +343,7 @@ TEST(LinuxTest, ExtendedAttributesAnswerAsInLinux) {
     Met met;
     std::string seen;
     for (Plan plan{.xattrs = true, .verifs = stays}; plan.seed <= kRuns && seen.empty(); ++plan.seed) {
-      const TemporaryDirectory place(where);
+      const DirectoryOnLinux place(where);
       seen = Comparison(plan, place.path(), &met).run();
     }
     EXPECT_NE(seen, "") << "attributes of a file that is gone";
@@ -358,7 +358,7 @@ TEST(LinuxTest, MistakesOfVerifsAreSeen) {
   no_zero.hole_zero = false;
   no_size.size_update = verifs::SizeUpdate::kOnGrowth;
   for (const verifs::Config& config : {no_clear, no_zero, no_size}) {
-    const TemporaryDirectory place(places().back());
+    const DirectoryOnLinux place(places().back());
     ASSERT_NE(place.path(), "");
     Met met;
     EXPECT_NE(Comparison({.verifs = config}, place.path(), &met).run(), "");
@@ -367,7 +367,7 @@ TEST(LinuxTest, MistakesOfVerifsAreSeen) {
 
 // Where numbers end. The answers to these depend on no file system.
 TEST(LinuxTest, OffsetsBeyondAllFilesAnswerAsInLinux) {
-  const TemporaryDirectory place(places().front());
+  const DirectoryOnLinux place(places().front());
   ASSERT_NE(place.path(), "");
   LinuxDirectory linux(place.path());
   Tree tree;
@@ -394,7 +394,7 @@ TEST(LinuxTest, OffsetsBeyondAllFilesAnswerAsInLinux) {
 
 // Ops have short paths, the tree itself knows names as long as Linux does.
 TEST(LinuxTest, LongNamesAnswerAsInLinux) {
-  const TemporaryDirectory place(places().front());
+  const DirectoryOnLinux place(places().front());
   ASSERT_NE(place.path(), "");
   const auto both = [&](const std::string& path, auto on_tree, auto on_linux) {
     const std::string real = place.path() + path;
