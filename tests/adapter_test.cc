@@ -195,8 +195,8 @@ TEST_P(PlantedTest, IsFoundByItsKindAndNoOther) {
 TEST_P(PlantedTest, IsToldWithWhatWasExpected) {
   const auto check = make_disk_check(setup_for(GetParam().bug, GetParam().buffered));
   ASSERT_TRUE(check);
-  const auto found = (*check)->find_traces({}, (*check)->kinds().bit(GetParam().found)).traces;
-  ASSERT_EQ(found.size(), 1u);
+  const auto found = (*check)->find_traces({}, (*check)->kinds().bit_or_none(GetParam().found)).traces;
+  ASSERT_FALSE(found.empty());
   const Result<Story> story = (*check)->tell(found[0].trace);
   ASSERT_TRUE(story);
   EXPECT_EQ(catalogue_bits(story->findings), bit(GetParam().found));

@@ -100,7 +100,9 @@ enum sisyfs_promise {
   SISYFS_FSYNC_NAMES = 1 << 2,    /* fsync also makes the name of a new file durable */
   SISYFS_FSYNC_ALL = 1 << 3,      /* fsync of any file does what sync does */
   SISYFS_RENAME_BOTH = 1 << 4,    /* a power cut may leave the old and the new name of a rename */
-  SISYFS_LIMITED_SPACE = 1 << 5,  /* a call that needs space may return -ENOSPC, and then changes nothing */
+  /* A call that needs space may return -ENOSPC, and then changes nothing. A write may return fewer bytes than
+   * it was given, but not 0 and in multiples of write_unit, and has then written just these. */
+  SISYFS_LIMITED_SPACE = 1 << 5,
 };
 
 /* The table of a plug-in: what it claims, and its functions.

@@ -44,7 +44,7 @@ int show(const Scene& scene, bool to_the_end) {
                        scene.only ? info(*scene.only).name : ""));
   const Result<NamedCheck> wrong = registry().make(scene.target, scene.wrong);
   if (!wrong) return fail(wrong.error());
-  if (scene.only) options->watched = wrong->check->kinds().bit(*scene.only);
+  if (scene.only) options->watched = wrong->check->kinds().bit_or_none(*scene.only);
   const SearchResult found = wrong->check->search(*options, progress_printer("auto"));
   clear_progress();
   const Result<TracedFindings> traced = trace_findings(*wrong, *options, found);

@@ -21,10 +21,14 @@ namespace sisyfs::cli {
 
 namespace {
 
-Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector<FoundTrace>& traces) {
+// A search for the first finding tells one of each kind; others tell each variant of a kind.
+Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector<FoundTrace>& traces,
+                                      StopRule stop) {
   std::vector<ToldFinding> findings;
   for (const FoundTrace& found : traces) {
     const FindingKind kind = named.check->kinds()[found.kind];
+    const auto same_kind = [&](const ToldFinding& other) { return other.finding.kind == kind; };
+    if (stop == StopRule::kFirst && std::any_of(findings.begin(), findings.end(), same_kind)) continue;
     Result<std::vector<Step>> steps = named.check->steps(found.trace);
     if (!steps)
       return system_error("a finding could not be replayed (nondeterminism): " + steps.error().message);
@@ -86,7 +90,7 @@ Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptio
     if (!why) return why.error();
     traced.why = *std::move(why);
   }
-  Result<std::vector<ToldFinding>> findings = told(named, found.traces);
+  Result<std::vector<ToldFinding>> findings = told(named, found.traces, options.stop);
   if (!findings) return findings.error();
   traced.findings = *std::move(findings);
   return traced;

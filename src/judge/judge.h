@@ -37,7 +37,7 @@ struct Opinion {
   uint32_t marks = 0;
   bool over = false;  // nobody can say what would be right after this: the path ends
 
-  void found(FindingKind kind) { findings |= kinds->bit(kind); }
+  void found(FindingKind kind, size_t variant = 0) { findings |= kinds->bit(kind, variant); }
 };
 
 // An op has returned, or its target has died.

@@ -5,7 +5,7 @@ namespace sisyfs {
 std::vector<FindingKind> KindTable::in(FindingBits findings) const {
   std::vector<FindingKind> found;
   for (size_t i = 0; i < kinds_.size(); ++i)
-    if ((findings >> i & 1) != 0) found.push_back(kinds_[i]);
+    if ((findings >> i & 1) != 0 && (found.empty() || found.back() != kinds_[i])) found.push_back(kinds_[i]);
   return found;
 }
 

@@ -5,10 +5,14 @@
 //
 //   KindTable kinds({FindingKind::kWrongErrno, FindingKind::kNotAllowed});
 //   outcome.findings |= kinds.bit(FindingKind::kNotAllowed);   // bit 1
+//
+// One kind may have several numbers, its variants: findings that are told apart, so that one of them does not
+// hide another one in a search for all findings.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -27,6 +31,14 @@ class KindTable {
     kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
     number(std::move(kinds), ~FindingBits{0});
   }
+  // The same, and this kind has so many variants, at least 1.
+  KindTable(std::vector<FindingKind> kinds, FindingKind several, size_t variants) : KindTable() {
+    std::sort(kinds.begin(), kinds.end());
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    const auto at = std::find(kinds.begin(), kinds.end(), several);
+    if (at != kinds.end()) kinds.insert(at, variants - 1, several);
+    number(std::move(kinds), ~FindingBits{0});
+  }
   // Numbered in the order of the list, for models with bits of their own. Only those in `possible` can be
   // found.
   KindTable(std::vector<FindingKind> kinds, FindingBits possible) : KindTable() {
@@ -36,18 +48,20 @@ class KindTable {
   // The kinds by their number.
   std::span<const FindingKind> kinds() const { return kinds_; }
   FindingKind operator[](size_t number) const { return kinds_[number]; }
-  // 0 for a kind that no judge has declared.
+  // All bits of a kind; 0 for a kind that no judge has declared.
   FindingBits bit_or_none(FindingKind kind) const { return bits_[static_cast<size_t>(kind)]; }
-  // Of a kind that was declared.
-  FindingBits bit(FindingKind kind) const {
-    const FindingBits bit = bit_or_none(kind);
-    SISYFS_ASSERT(bit != 0, "a judge finds what it has declared");
-    return bit;
+  // Of a kind that was declared: its first variant, or a later one.
+  FindingBits bit(FindingKind kind, size_t variant = 0) const {
+    const FindingBits bits = bit_or_none(kind);
+    SISYFS_ASSERT(bits != 0, "a judge finds what it has declared");
+    return (bits & (~bits + 1)) << variant;
   }
+  size_t variants(FindingKind kind) const { return static_cast<size_t>(std::popcount(bit_or_none(kind))); }
   bool has(FindingBits findings, FindingKind kind) const { return (findings & bit_or_none(kind)) != 0; }
   // All that can be found.
   FindingBits all() const { return all_; }
-  // The kinds of some bits, in the order of the catalogue; and back, without those that are not in the table.
+  // The kinds of some bits, each once, in the order of the catalogue; and back, without those that are not in
+  // the table.
   std::vector<FindingKind> in(FindingBits findings) const;
   FindingBits bits(std::span<const FindingKind> kinds) const;
 
@@ -56,7 +70,7 @@ class KindTable {
     SISYFS_ASSERT(kinds.size() <= 64, "a check has at most 64 kinds of findings");
     for (size_t i = 0; i < kinds.size(); ++i) {
       const FindingBits bit = FindingBits{1} << i & possible;
-      bits_[static_cast<size_t>(kinds[i])] = bit;
+      bits_[static_cast<size_t>(kinds[i])] |= bit;
       all_ |= bit;
     }
     kinds_ = std::move(kinds);

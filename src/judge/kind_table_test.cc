@@ -52,6 +52,22 @@ TEST(KindTableTest, HasRoomFor64Kinds) {
   EXPECT_DEATH(KindTable(kinds, ~FindingBits{0}), "at most 64 kinds");
 }
 
+TEST(KindTableTest, AKindMayHaveVariants) {
+  const KindTable kinds({FindingKind::kNotAllowed, FindingKind::kWrongErrno, FindingKind::kContentError},
+                        FindingKind::kWrongErrno, 3);
+  EXPECT_EQ(kinds.variants(FindingKind::kWrongErrno), 3u);
+  EXPECT_EQ(kinds.variants(FindingKind::kNotAllowed), 1u);
+  EXPECT_EQ(kinds.bit(FindingKind::kWrongErrno), 2u);
+  EXPECT_EQ(kinds.bit(FindingKind::kWrongErrno, 2), 8u);
+  EXPECT_EQ(kinds.bit_or_none(FindingKind::kWrongErrno), 14u);
+  EXPECT_EQ(kinds.bit(FindingKind::kNotAllowed), 16u);
+  EXPECT_EQ(kinds[3], FindingKind::kWrongErrno);
+  EXPECT_THAT(kinds.in(12), ElementsAre(FindingKind::kWrongErrno)) << "each kind once";
+  EXPECT_TRUE(kinds.has(8, FindingKind::kWrongErrno));
+  const FindingKind wrong_errno[] = {FindingKind::kWrongErrno};
+  EXPECT_EQ(kinds.bits(wrong_errno), 14u);
+}
+
 TEST(KindTableTest, AModelNumbersByItsListAndOnlyWhatIsPossibleIsFound) {
   const KindTable kinds({FindingKind::kNotAllowed, FindingKind::kWrongErrno}, 2);
   EXPECT_EQ(kinds.bit(FindingKind::kWrongErrno), 2u);

@@ -1,11 +1,13 @@
 #include "judge/reference_judge.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/mutant.h"
 #include "judge/access_judge.h"
 #include "machine/marks.h"
+#include "workload/right_errnos.h"
 
 namespace sisyfs {
 namespace {
@@ -21,6 +23,13 @@ ContractRules rules_of(const TargetKind& kind) {
   return {.data_unit = kind.limits.write_unit,
           .fsync_names = kind.claims.fsync_names,
           .rename_both = kind.claims.rename_both};
+}
+
+// How many kinds of ops before this one the target has.
+size_t rank_of(const TargetKind& kind, size_t op) {
+  size_t rank = 0;
+  for (size_t i = 0; i < op; ++i) rank += kind.ops.has(static_cast<OpKind>(i)) ? 1 : 0;
+  return rank;
 }
 
 // The finding of a tree that is not the one that the reference has.
@@ -59,7 +68,8 @@ void ReferenceJudge::begin(const Expectation& from, const std::optional<Tree>& s
 void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
   const Episode& episode = *end.episodes[0];
   Tree tree = from_->now();
-  expected_ = sisyfs::apply(episode.op, tree);
+  const Op op = shortened(episode);
+  expected_ = sisyfs::apply(op, tree);
   if (episode.op.kind == OpKind::kRestore) tree = **saved_;
   if (episode.is_dead()) {
     // It has given no answer.
@@ -67,7 +77,7 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
     return;
   }
   bool right = judge_answer(episode, opinion);
-  move_on(episode, std::move(tree));
+  move_on(episode, op, std::move(tree));
   if (right && !episode.is_gone()) {
     const ReadBack& seen = end.read_back();
     right = seen.faults == 0 && seen.error == 0 && seen.tree == after_.now().digest();
@@ -78,6 +88,21 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
   if (!right || episode.is_gone()) opinion.over = true;
 }
 
+Op ReferenceJudge::shortened(const Episode& episode) const {
+  static constexpr OpSet kWrites(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend);
+  Op op = episode.op;
+  const OpResult& answer = episode.answer;
+  const bool shorter = answer.error == 0 && answer.value != 0 && answer.value < op.length;
+  if (!shorter || !kWrites.has(op.kind) || !setup_.kind.claims.limited_space) return op;
+  if (answer.value % setup_.kind.limits.write_unit == 0) op.length = static_cast<uint32_t>(answer.value);
+  return op;
+}
+
+size_t ReferenceJudge::wrong_answers(const TargetKind& kind, size_t numbers) {
+  const size_t ops = std::max<size_t>(rank_of(kind, kOpKinds), 1);
+  return numbers >= 2 * ops ? 2 * ops : numbers >= ops ? ops : 1;
+}
+
 bool ReferenceJudge::judge_answer(const Episode& episode, Opinion& opinion) const {
   const OpResult& answer = episode.answer;
   const bool no_space = answer.error == ENOSPC && expected_.error == 0 && setup_.kind.claims.limited_space &&
@@ -86,14 +111,24 @@ bool ReferenceJudge::judge_answer(const Episode& episode, Opinion& opinion) cons
   if (expected_.error != 0) opinion.marks |= kRefused;
   const bool same = mutant(Mutant::kCompareErrnoOnly) ? answer.error == expected_.error : answer == expected_;
   if (no_space || same || episode.is_refusal()) return true;
-  opinion.found(episode.failed ? FindingKind::kHiddenError : FindingKind::kWrongErrno);
+  if (is_right_errno(episode.op, from_->now(), expected_.error, answer.error)) return true;
+  if (episode.failed) {
+    opinion.found(FindingKind::kHiddenError);
+    return false;
+  }
+  const size_t variants = opinion.kinds->variants(FindingKind::kWrongErrno);
+  const bool two_errnos = answer.error != 0 && expected_.error != 0;
+  const size_t ops = rank_of(setup_.kind, kOpKinds);
+  size_t variant = rank_of(setup_.kind, static_cast<size_t>(episode.op.kind));
+  if (variants == 2 * ops) variant = 2 * variant + (two_errnos ? 1 : 0);
+  opinion.found(FindingKind::kWrongErrno, variant < variants ? variant : 0);
   return false;
 }
 
 // A power cut during an op that fails must leave what was there. A power cut during an op that succeeds may
 // leave what the op leads to as well. So may a power cut during and after an op that an injected failure made
 // fail: the op may have taken effect without being seen. To the expectation it was done and undone.
-void ReferenceJudge::move_on(const Episode& episode, Tree tree) {
+void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   after_ = *from_;
   during_ = *from_;
   const int error = episode.answer.error;
@@ -110,7 +145,7 @@ void ReferenceJudge::move_on(const Episode& episode, Tree tree) {
     after_.end_op(0);
   }
   if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
-  if (episode.promised) promise(episode.op);
+  if (episode.promised) promise(op);
 }
 
 void ReferenceJudge::promise(const Op& op) {

@@ -20,6 +20,10 @@ class ReferenceJudge : public Judge {
   explicit ReferenceJudge(const DiskSetup& setup);
 
   std::vector<FindingKind> may_find() const override;
+  // How many variants of a wrong answer are told apart, with so many numbers for them: one for each kind of
+  // op of the target, or two, where there are numbers for that: two different errnos, and an errno instead of
+  // a success or the other way round. So an errno that is disputed hides no other wrong answer.
+  static size_t wrong_answers(const TargetKind& kind, size_t numbers);
   // All of the tree is promised, as after a mount.
   Expectation expect(Tree tree) const;
 
@@ -45,7 +49,10 @@ class ReferenceJudge : public Judge {
  private:
   // The answer; true if it is right.
   bool judge_answer(const Episode& episode, Opinion& opinion) const;
-  void move_on(const Episode& episode, Tree tree);
+  // The answer to a write that says that it wrote fewer bytes than it was given, as a full disk allows: the
+  // op that writes these bytes. Otherwise the op as it is.
+  Op shortened(const Episode& episode) const;
+  void move_on(const Episode& episode, const Op& op, Tree tree);
   void heed_words(const Episode& episode, const Tree& tree, bool may_be_done);
   void promise(const Op& op);
   // What is right once the log of the op has made so many promises.

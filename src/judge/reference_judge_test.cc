@@ -74,6 +74,69 @@ TEST_F(ReferenceJudgeTest, AWrongAnswerEndsThePath) {
   EXPECT_EQ(walks_, 0) << "there is nothing to compare a walk with";
 }
 
+TEST_F(ReferenceJudgeTest, WherePosixLeavesTheErrnoOpenEachIsRight) {
+  const Op rmdir_root = Op::of(OpKind::kRmdir, Path("/"));
+  for (const int error : {EBUSY, EINVAL, EPERM}) {
+    EXPECT_THAT(kinds_in(end_op(rmdir_root, error, kNone)), IsEmpty()) << error;
+    EXPECT_FALSE(allowed(kA)) << "it has done nothing";
+  }
+  EXPECT_THAT(kinds_in(end_op(rmdir_root, EIO, kNone)), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(kinds_in(end_op(rmdir_root, 0, kNone)), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(kinds_in(end_op(rmdir_root, EPERM, kA)), ElementsAre(FindingKind::kWrongEffect));
+}
+
+// Regression: the first errno that was disputed hid all other wrong answers of a search for all findings.
+TEST_F(ReferenceJudgeTest, WrongAnswersOfDifferentOpsAreToldApart) {
+  const auto bits_of = [&](const KindTable& kinds, const Op& op, int error) {
+    episode_ = {};
+    episode_.op = op;
+    episode_.answer = OpResult::of(error);
+    judge().begin(*from_, saved_);
+    Opinion opinion{&kinds};
+    judge().op_ended(MadeUpEnd(episode_, disk_, {}), opinion);
+    EXPECT_THAT(kinds.in(opinion.findings), ElementsAre(FindingKind::kWrongErrno));
+    return opinion.findings;
+  };
+  const auto table = [&](size_t numbers) {
+    return KindTable({FindingKind::kWrongErrno, FindingKind::kWrongEffect}, FindingKind::kWrongErrno,
+                     ReferenceJudge::wrong_answers(setup_.kind, numbers));
+  };
+  judge();
+  const KindTable all = table(62), few = table(1);
+  EXPECT_NE(bits_of(all, create_, EPERM), bits_of(all, unlink_, EPERM));
+  EXPECT_NE(bits_of(all, unlink_, EPERM), bits_of(all, unlink_, 0)) << "an errno, and a success";
+  EXPECT_EQ(bits_of(all, unlink_, EPERM), bits_of(all, unlink_, EIO));
+  EXPECT_EQ(bits_of(few, create_, EPERM), bits_of(few, unlink_, 0)) << "there is one number for all";
+}
+
+TEST_F(ReferenceJudgeTest, AWriteMayBeShortOnAFullDiskWhereTheTargetSaysSo) {
+  const Op write = Op::write(Path("/a"), 0, 8), written = Op::write(Path("/a"), 0, 4);
+  Tree half = ToyTarget::tree_of(kA), whole = half;
+  ASSERT_EQ(apply(written, half).error, 0);
+  ASSERT_EQ(apply(write, whole).error, 0);
+  const auto answers = [&](uint64_t count, const Tree& tree) {
+    from_ = judge().expect(ToyTarget::tree_of(kA));
+    episode_ = {};
+    episode_.op = write;
+    episode_.answer = {0, count, {}};
+    judge().begin(*from_, saved_);
+    Opinion opinion{&all_kinds()};
+    judge().op_ended(MadeUpEnd(episode_, disk_, {0, 0, tree.digest()}), opinion);
+    return kinds_in(opinion);
+  };
+  EXPECT_THAT(answers(8, whole), IsEmpty());
+  EXPECT_THAT(answers(4, half), ElementsAre(FindingKind::kWrongErrno)) << "space is not limited";
+  setup_.kind.claims.limited_space = true;
+  EXPECT_THAT(answers(4, half), IsEmpty());
+  EXPECT_EQ(judge().after().now(), half);
+  EXPECT_THAT(answers(4, whole), ElementsAre(FindingKind::kWrongEffect)) << "it wrote more than it says";
+  EXPECT_THAT(answers(8, half), ElementsAre(FindingKind::kWrongEffect));
+  EXPECT_THAT(answers(0, ToyTarget::tree_of(kA)), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(answers(9, whole), ElementsAre(FindingKind::kWrongErrno));
+  setup_.kind.limits.write_unit = 8;
+  EXPECT_THAT(answers(4, half), ElementsAre(FindingKind::kWrongErrno)) << "half a unit";
+}
+
 TEST_F(ReferenceJudgeTest, AWrongEffectEndsThePath) {
   const Opinion opinion = end_op(create_, 0, kNone);
   EXPECT_THAT(kinds_in(opinion), ElementsAre(FindingKind::kWrongEffect));

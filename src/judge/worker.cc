@@ -48,7 +48,8 @@ KindTable kinds_of(const DiskSetup& setup, const CheckRules& rules, const MakeJu
   add(AccessJudge(setup.kind));
   if (further != nullptr)
     for (const auto& judge : further()) add(*judge);
-  return KindTable(std::move(kinds));
+  const size_t others = KindTable(kinds).kinds().size() - 1;
+  return {std::move(kinds), FindingKind::kWrongErrno, ReferenceJudge::wrong_answers(setup.kind, 64 - others)};
 }
 
 }  // namespace

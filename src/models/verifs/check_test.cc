@@ -60,7 +60,7 @@ TEST(VerifsCheckTest, EachPlantedBugIsFoundAtItsDepthAndReplays) {
       EXPECT_EQ(result.verdict, Verdict::kFail);
       EXPECT_EQ(catalogue_bits(*check, result.findings), bit(planted.found)) << planted.switch_;
       const std::vector<FoundTrace> traces = check->find_traces(options, result).traces;
-      ASSERT_EQ(traces.size(), 1u);
+      ASSERT_FALSE(traces.empty()) << "wrong answers of different ops are told apart";
       EXPECT_EQ(traces[0].trace.size(), planted.depth) << planted.switch_;
       const Result<Story> story = check->tell(traces[0].trace);
       ASSERT_TRUE(story);
@@ -87,7 +87,7 @@ TEST(VerifsCheckTest, AStaleCacheShowsOnlyAfterARestore) {
   SearchOptions options;
   options.stop = StopRule::kFirst;
   const std::vector<FoundTrace> traces = check->find_traces(options, check->search(options, {})).traces;
-  ASSERT_EQ(traces.size(), 1u);
+  ASSERT_FALSE(traces.empty());
   const Result<Story> story = check->tell(traces[0].trace);
   ASSERT_TRUE(story);
   ASSERT_EQ(story->steps.size(), 4u);
