@@ -83,7 +83,7 @@ void Harvest::start(const Digest& initial) {
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
     absorb();
-    resumed_nodes_ = tree_.size();
+    saves_.resumed_nodes = tree_.size();
     if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   } else {
     hands_[0].tally.states = 1;
@@ -147,8 +147,8 @@ void Harvest::report_lost(uint32_t node) {
   broken_ = true;
   team_.stop(Stop::kHarness);
   if (trouble_) return;
-  trouble_ = node < resumed_nodes_ ? contradiction(which)
-                                   : system_error("the target is not deterministic: " + which);
+  trouble_ = node < saves_.resumed_nodes ? contradiction(which)
+                                         : system_error("the target is not deterministic: " + which);
 }
 
 void Harvest::refuse_finding(uint32_t kind) {
@@ -307,7 +307,7 @@ void Harvest::conclude(SearchResult& result) const {
   result.seconds = seconds();
   result.memory_bytes = bytes();
   result.trouble = trouble_;
-  result.checkpoints_written = saves_;
+  result.checkpoints_written = saves_.written;
   if (dedup_ && options_.digest_visited) result.visited = visited_.digest();
   if (dedup_) result.merge_probability = VisitedSet::merge_probability(result.states);
 }
