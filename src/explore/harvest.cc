@@ -48,7 +48,10 @@ bool FirstMet::restore(const CheckpointSummary& from, const std::vector<uint32_t
   known_ = from.met;
   met_ = from.first_met;
   for (const FirstTransition& met : transitions())
-    if (met.parent >= depths.size() || met.depth != depths[met.parent] + 1) return false;
+    if (met.parent >= depths.size() || met.depth != depths[met.parent] + 1) {
+      known_ = 0;  // the result of a refused search asks for traces, too
+      return false;
+    }
   return true;
 }
 
