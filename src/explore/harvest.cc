@@ -48,7 +48,10 @@ bool FirstMet::restore(const CheckpointSummary& from, const std::vector<uint32_t
   known_ = from.met;
   met_ = from.first_met;
   for (const FirstTransition& met : transitions())
-    if (met.parent >= depths.size() || met.depth != depths[met.parent] + 1) return false;
+    if (met.parent >= depths.size() || met.depth != depths[met.parent] + 1) {
+      known_ = 0;  // the result of a refused search asks for traces, too
+      return false;
+    }
   return true;
 }
 
@@ -83,7 +86,7 @@ void Harvest::start(const Digest& initial) {
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
     absorb();
-    resumed_nodes_ = tree_.size();
+    saves_.resumed_nodes = tree_.size();
     if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   } else {
     hands_[0].tally.states = 1;
@@ -147,8 +150,8 @@ void Harvest::report_lost(uint32_t node) {
   broken_ = true;
   team_.stop(Stop::kHarness);
   if (trouble_) return;
-  trouble_ = node < resumed_nodes_ ? contradiction(which)
-                                   : system_error("the target is not deterministic: " + which);
+  trouble_ = node < saves_.resumed_nodes ? contradiction(which)
+                                         : system_error("the target is not deterministic: " + which);
 }
 
 void Harvest::refuse_finding(uint32_t kind) {
@@ -307,7 +310,7 @@ void Harvest::conclude(SearchResult& result) const {
   result.seconds = seconds();
   result.memory_bytes = bytes();
   result.trouble = trouble_;
-  result.checkpoints_written = saves_;
+  result.checkpoints_written = saves_.written;
   if (dedup_ && options_.digest_visited) result.visited = visited_.digest();
   if (dedup_) result.merge_probability = VisitedSet::merge_probability(result.states);
 }

@@ -107,6 +107,10 @@ class Harvest {
     std::atomic<bool> unfinished{false};   // a claimed range was not finished
     bool one_by_one = true;  // nodes are claimed singly: the round before was slow, or there was none
   };
+  struct Saves {
+    uint32_t written = 0;
+    uint32_t resumed_nodes = 0;  // nodes of the checkpoint that was resumed
+  };
   struct Times {
     Clock::time_point started = Clock::now(), saved = started;
     double seconds_before = 0;  // spent before the checkpoint that was resumed
@@ -157,8 +161,7 @@ class Harvest {
   std::optional<Error> trouble_;
   bool broken_ = false;  // a state could not be rebuilt: nothing is saved any more
   Times times_;
-  uint32_t saves_ = 0;
-  uint32_t resumed_nodes_ = 0;  // those of the checkpoint
+  Saves saves_;
 };
 
 }  // namespace sisyfs

@@ -13,7 +13,7 @@ void Harvest::save_if_due(bool first) {
   Status saved = save();
   times_.saved = Clock::now();
   if (saved) {
-    ++saves_;
+    ++saves_.written;
     return;
   }
   if (first) return fail(saved.error());  // not only after hours of searching

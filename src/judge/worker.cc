@@ -292,9 +292,11 @@ void Worker::judge_crash() {
 }
 
 bool Worker::go(const DiskSystemState& from, const DiskMove& move, StopSignal stop) {
-  begin(from, stop);
+  // A path that is over has no state to begin from. A forged checkpoint may ask for one.
   crash_.is_cut = false;
-  if (from.over || move.op >= ops_.size()) return false;
+  if (from.over) return false;
+  begin(from, stop);
+  if (move.op >= ops_.size()) return false;
   run(move.op);
   do {
     if (op_.end.position == move.position) return true;
