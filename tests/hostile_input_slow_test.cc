@@ -26,7 +26,9 @@ Answer run_soon(const std::string& arguments) {
 // Exit codes above 128 are signals.
 void expect_code(const Answer& answer, const std::set<int>& allowed, const std::string& what) {
   EXPECT_TRUE(allowed.contains(answer.code)) << what << "\nexit code " << answer.code << ": " << answer.text;
-  if (answer.code == 2) EXPECT_TRUE(answer.text.starts_with("sisyfs: ")) << what << "\n" << answer.text;
+  if (answer.code == 2) {
+    EXPECT_TRUE(answer.text.starts_with("sisyfs: ")) << what << "\n" << answer.text;
+  }
   for (const char c : answer.text)
     ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << what << "\n" << answer.text;
 }

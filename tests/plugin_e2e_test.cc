@@ -74,8 +74,8 @@ TEST(PluginTest, FaultsAreFindings) {
       {"beyond", "D1", "out-of-range", "writes block 4 of a disk of 4"},
       {"smash", "T1", "target-died", "SIGSEGV"},
       {"thread", "T1", "target-died",
-       "it calls pthread_create, and a plug-in must not start threads or processes"},
-      {"fork", "T1", "target-died", "it calls fork, and a plug-in must not start threads or processes"},
+       "it calls pthread_create, and a plug-in must not start threads or fork"},
+      {"fork", "T1", "target-died", "it calls fork, and a plug-in must not start threads or fork"},
   };
   for (const Planted& planted : all) {
 #ifdef __SANITIZE_THREAD__

@@ -67,8 +67,8 @@ void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
       std::snprintf(text.data(), text.size(), "its stack is smashed");
       break;
     case SISYFS_END_STARTS:
-      std::snprintf(text.data(), text.size(),
-                    "it calls %s, and a plug-in must not start threads or processes", end->text);
+      std::snprintf(text.data(), text.size(), "it calls %s, and a plug-in must not start threads or fork",
+                    end->text);
       break;
     case SISYFS_END_ABORT:
       std::snprintf(text.data(), text.size(), "abort()");

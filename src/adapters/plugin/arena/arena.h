@@ -46,7 +46,7 @@ enum sisyfs_arena_end_kind {
   SISYFS_END_ASSERT = 2,        /* text, file, line and function are set */
   SISYFS_END_EXIT = 3,          /* exit(), _exit(), quick_exit(): status */
   SISYFS_END_STACK_SMASHED = 4, /* the stack protector of the compiler */
-  SISYFS_END_STARTS = 5         /* it starts a thread or a process: text is the function */
+  SISYFS_END_STARTS = 5         /* it starts a thread or forks: text is the function */
 };
 
 struct sisyfs_arena_end {

@@ -1,4 +1,4 @@
-/* Functions that start a thread or a process: they end the call and tell the engine. What they start would go
+/* Functions that start a thread or fork: they end the call and tell the engine. What they start would go
  * on while memory is saved and loaded. No header that declares them is included here, because nothing of
  * their arguments is used. */
 #include "adapters/plugin/arena/heap.h"
@@ -18,10 +18,6 @@ REFUSE(fork)
 REFUSE(_Fork)
 REFUSE(vfork)
 REFUSE(daemon)
-REFUSE(system)
-REFUSE(popen)
-REFUSE(posix_spawn)
-REFUSE(posix_spawnp)
 REFUSE(execl)
 REFUSE(execle)
 REFUSE(execlp)
