@@ -12,32 +12,24 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string library(const std::string& name) {
-  return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'";
-}
-
-Answer check(const std::string& name, const std::string& arguments) {
-  return run("check " + library(name) + " --progress off " + arguments);
-}
-
 TEST(PluginAnswerTest, WherePosixLeavesTheErrnoOpenEachIsRight) {
   for (const char* name : {"ledger", "ledger_other_errnos"}) {
-    const Answer a = check(name, "--depth 3 --set impossible=on");
+    const Answer a = check_plugin(name, "--depth 3 --set impossible=on");
     EXPECT_EQ(a.code, 0) << name << "\n" << a.text;
   }
 }
 
 // Regression: one wrong errno hid all others.
 TEST(PluginAnswerTest, WrongErrnosOfDifferentCallsAreAllTold) {
-  const Answer all = check("ledger_wrong_errnos", "--depth 3 --set impossible=on --all");
+  const Answer all = check_plugin("ledger_wrong_errnos", "--depth 3 --set impossible=on --all");
   EXPECT_EQ(all.code, 1) << all.text;
   EXPECT_THAT(all.text, AllOf(HasSubstr("create /a: answers EPERM"), HasSubstr("unlink /a: answers EINVAL")));
 }
 
 TEST(PluginAnswerTest, AShortWriteHasWrittenWhatItSays) {
-  const Answer right = check("ledger_short_writes", "--depth 4 --set write=2");
+  const Answer right = check_plugin("ledger_short_writes", "--depth 4 --set write=2");
   EXPECT_EQ(right.code, 0) << right.text;
-  const Answer wrong = check("ledger_lying_writes", "--depth 4 --set write=2");
+  const Answer wrong = check_plugin("ledger_lying_writes", "--depth 4 --set write=2");
   EXPECT_EQ(wrong.code, 1) << wrong.text;
   EXPECT_THAT(wrong.text, HasSubstr("wrong-effect (O2"));
 }

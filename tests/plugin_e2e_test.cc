@@ -15,37 +15,29 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string library(const std::string& name) {
-  return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'";
-}
-
-Answer check(const std::string& name, const std::string& arguments) {
-  return run("check " + library(name) + " --progress off " + arguments);
-}
-
 TEST(PluginTest, ARightOneIsCleanToTheBound) {
-  const Answer a = check("slots", "--depth 6");
+  const Answer a = check_plugin("slots", "--depth 6");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("every path of 6 steps was walked"));
   EXPECT_THAT(a.text, HasSubstr("the power went in the middle of an op"));
 }
 
 TEST(PluginTest, AClassIsAPluginToo) {
-  const Answer a = check("shelf", "--depth 6");
+  const Answer a = check_plugin("shelf", "--depth 6");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("every path of 6 steps was walked"));
 }
 
 // From five devices it was searched on as many threads as there are cores, and it has one memory.
 TEST(PluginTest, EveryPerspectiveHasOneThread) {
-  const Answer a = check("slots", "--depth 2 --threads 2 --perspectives");
+  const Answer a = check_plugin("slots", "--depth 2 --threads 2 --perspectives");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("on 1 thread"));
   EXPECT_THAT(a.text, Not(HasSubstr("on 2 threads")));
 }
 
 TEST(PluginTest, ItsOptionsAreListed) {
-  const Answer a = run("targets " + library("slots"));
+  const Answer a = run("targets " + plugin_library("slots"));
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("one file in each block"));
   EXPECT_THAT(a.text, HasSubstr("--set blocks="));
@@ -83,7 +75,7 @@ TEST(PluginTest, FaultsAreFindings) {
 #endif
     // What is counted, accesses and bytes, may take longer than a second under a sanitizer.
     const std::string seconds = planted.fault == "loop" ? "1" : "60";
-    const Answer a = check("slots_" + planted.fault, "--depth 4 --set seconds=" + seconds);
+    const Answer a = check_plugin("slots_" + planted.fault, "--depth 4 --set seconds=" + seconds);
     EXPECT_EQ(a.code, 1) << planted.fault << '\n' << a.text;
     EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
     EXPECT_THAT(a.text, HasSubstr(planted.story)) << planted.fault;
@@ -93,8 +85,8 @@ TEST(PluginTest, FaultsAreFindings) {
 // A system call cannot be refused. The child used to go on with the search, and to print a verdict of its
 // own.
 TEST(PluginTest, AForkedChildDoesNotSearch) {
-  const Answer right = check("slots", "--depth 4");
-  const Answer a = check("slots_raw_fork", "--depth 4");
+  const Answer right = check_plugin("slots", "--depth 4");
+  const Answer a = check_plugin("slots_raw_fork", "--depth 4");
   EXPECT_EQ(a.code, 0) << a.text;
   const std::string kEnd = "every path of 4 steps was walked";
   const size_t first = a.text.find(kEnd);
@@ -104,13 +96,13 @@ TEST(PluginTest, AForkedChildDoesNotSearch) {
 }
 
 TEST(PluginTest, TheRunGoesOnBehindAFault) {
-  const Answer a = check("slots_segfault", "--depth 5 --all");
+  const Answer a = check_plugin("slots_segfault", "--depth 5 --all");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("every path of 5 steps was walked"));
 }
 
 TEST(PluginTest, AFindingIsReplayedInAFreshProcess) {
-  const Answer a = check("slots_segfault", "--depth 4");
+  const Answer a = check_plugin("slots_segfault", "--depth 4");
   const Answer again = run("replay '" + token_in(a.text) + "'");
   EXPECT_EQ(again.code, 1) << again.text;
   EXPECT_THAT(again.text, HasSubstr("still happens"));
@@ -134,7 +126,7 @@ TEST(PluginTest, AMendedBugDoesNotHappenAnyMore) {
 }
 
 TEST(PluginTest, ADeathBeforeTheSearchIsTold) {
-  const Answer a = check("slots_format_dies", "");
+  const Answer a = check_plugin("slots_format_dies", "");
   EXPECT_EQ(a.code, 4) << a.text;
   EXPECT_THAT(a.text, HasSubstr("cannot be brought to its start: format: abort()"));
 }
@@ -144,7 +136,7 @@ TEST(PluginTest, ADeathBeforeTheSearchIsTold) {
 TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_asan.so"))
     GTEST_SKIP() << "this build has a sanitizer of its own";
-  const Answer a = check("slots_asan", "--depth 4");
+  const Answer a = check_plugin("slots_asan", "--depth 4");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("FOUND target-died (T1"));
   EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
@@ -157,7 +149,7 @@ TEST(PluginTest, AReportOfASanitizerIsAFindingInASearchThatIsSavedAndResumed) {
     GTEST_SKIP() << "this build has a sanitizer of its own";
   const TemporaryDirectory dir;
   const std::string file = dir.file("run.checkpoint");
-  const Answer cut = check("slots_asan", "--depth 4 --states 2 --threads 1 --checkpoint " + file);
+  const Answer cut = check_plugin("slots_asan", "--depth 4 --states 2 --threads 1 --checkpoint " + file);
   EXPECT_THAT(cut.text, HasSubstr("to continue: ")) << cut.text;
   const Answer whole = run("resume " + file + " --progress off");
   EXPECT_EQ(whole.code, 1) << whole.text;
@@ -166,21 +158,21 @@ TEST(PluginTest, AReportOfASanitizerIsAFindingInASearchThatIsSavedAndResumed) {
 
 TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {
   const Answer wrong =
-      check("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
+      check_plugin("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
   EXPECT_EQ(wrong.code, 1) << wrong.text;
   EXPECT_THAT(wrong.text, HasSubstr("allocation 1 fails"));
   EXPECT_THAT(wrong.text, HasSubstr("mount: SIGSEGV on a null pointer"));
-  const Answer right = check("slots", "--depth 4 --set failures=1 --set fail=memory");
+  const Answer right = check_plugin("slots", "--depth 4 --set failures=1 --set fail=memory");
   EXPECT_EQ(right.code, 0) << right.text;
 }
 
 TEST(PluginTest, WhoAsksTheClockIsNotDeterministic) {
-  const Answer a = check("slots_clock", "--depth 3");
+  const Answer a = check_plugin("slots_clock", "--depth 3");
   EXPECT_EQ(a.code, 4) << a.text;
   EXPECT_THAT(a.text, HasSubstr("not deterministic"));
   EXPECT_THAT(a.text, HasSubstr("call 1, 'format': write of block 0, byte"));
   EXPECT_THAT(a.text, HasSubstr("it asks the clock"));
-  const Answer fixed = check("slots_clock", "--depth 3 --set clock=fixed");
+  const Answer fixed = check_plugin("slots_clock", "--depth 3 --set clock=fixed");
   EXPECT_EQ(fixed.code, 0) << fixed.text;
 }
 
@@ -189,8 +181,8 @@ TEST(PluginTest, NewEdgesLeadTheWayToADeepFinding) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_covered.so"))
     GTEST_SKIP() << "this compiler has no -fsanitize-coverage=trace-pc";
   const std::string wide = "--set files=4 --set file_blocks=4 --json - ";
-  const auto layers = nlohmann::json::parse(check("slots_covered", wide).text);
-  const Answer a = check("slots_covered", wide + "--search coverage");
+  const auto layers = nlohmann::json::parse(check_plugin("slots_covered", wide).text);
+  const Answer a = check_plugin("slots_covered", wide + "--search coverage");
   const auto coverage = nlohmann::json::parse(a.text);
   EXPECT_EQ(a.code, 1);
   for (const auto& run : {layers, coverage}) {
@@ -200,7 +192,7 @@ TEST(PluginTest, NewEdgesLeadTheWayToADeepFinding) {
     EXPECT_TRUE(run["edges"]["known"].is_null()) << "only guards know";
   }
   EXPECT_LT(coverage["states"].get<int>() * 4, layers["states"].get<int>());
-  const auto again = nlohmann::json::parse(check("slots_covered", wide + "--search coverage").text);
+  const auto again = nlohmann::json::parse(check_plugin("slots_covered", wide + "--search coverage").text);
   for (const char* same : {"states", "transitions", "depth", "edges"})
     EXPECT_EQ(again[same], coverage[same]) << same;
 }
@@ -208,13 +200,14 @@ TEST(PluginTest, NewEdgesLeadTheWayToADeepFinding) {
 TEST(PluginTest, EdgesAreToldWhateverTheOrder) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_covered.so"))
     GTEST_SKIP() << "this compiler has no -fsanitize-coverage=trace-pc";
-  EXPECT_THAT(check("slots_covered", "--depth 3").text, testing::ContainsRegex("code +[0-9]+ edges reached"));
-  EXPECT_THAT(check("slots", "--depth 3").text, Not(HasSubstr("edges reached")));
+  EXPECT_THAT(check_plugin("slots_covered", "--depth 3").text,
+              testing::ContainsRegex("code +[0-9]+ edges reached"));
+  EXPECT_THAT(check_plugin("slots", "--depth 3").text, Not(HasSubstr("edges reached")));
 }
 
 TEST(PluginTest, CoverageNeedsCodeThatTellsIt) {
   for (const char* target : {"slots", "shelf"}) {
-    const Answer a = check(target, "--search coverage");
+    const Answer a = check_plugin(target, "--search coverage");
     EXPECT_EQ(a.code, 2) << a.text;
     EXPECT_THAT(a.text, HasSubstr("--search coverage needs a plug-in that was compiled for it"));
   }
@@ -223,12 +216,12 @@ TEST(PluginTest, CoverageNeedsCodeThatTellsIt) {
 
 TEST(PluginTest, VersionsOfTheInterface) {
   // What lies behind the table of an older one is not taken for a part of it.
-  const Answer older = check("slots_old_minor", "--depth 3");
+  const Answer older = check_plugin("slots_old_minor", "--depth 3");
   EXPECT_EQ(older.code, 0) << older.text;
   EXPECT_THAT(older.text, Not(HasSubstr("write_sync")));
-  const Answer newer = check("slots_new_minor", "--depth 3");
+  const Answer newer = check_plugin("slots_new_minor", "--depth 3");
   EXPECT_EQ(newer.code, 0) << newer.text;
-  const Answer other = check("slots_wrong_major", "--depth 3");
+  const Answer other = check_plugin("slots_wrong_major", "--depth 3");
   EXPECT_EQ(other.code, 2) << other.text;
   EXPECT_THAT(other.text,
               HasSubstr("was built for version 2.1 of the plug-in interface and this program knows "
@@ -239,26 +232,26 @@ TEST(PluginTest, WhatIsNoPluginIsRefused) {
   const Answer none = run("check ./nowhere.so");
   EXPECT_EQ(none.code, 2) << none.text;
   EXPECT_THAT(none.text, HasSubstr("there is no file ./nowhere.so"));
-  const Answer other = check("play", "");
+  const Answer other = check_plugin("play", "");
   EXPECT_EQ(other.code, 2) << other.text;
   EXPECT_THAT(other.text, HasSubstr("it has no function sisyfs_plugin_entry"));
   const Answer text = run("check " SISYFS_SOURCE_DIR "/README.md");
   EXPECT_EQ(text.code, 2) << text.text;
-  const Answer unresolved = check("unresolved", "");
+  const Answer unresolved = check_plugin("unresolved", "");
   EXPECT_EQ(unresolved.code, 2) << unresolved.text;
-  const Answer half = check("slots_no_read", "");
+  const Answer half = check_plugin("slots_no_read", "");
   EXPECT_EQ(half.code, 2) << half.text;
   EXPECT_THAT(half.text, HasSubstr("the plug-in must have read"));
 }
 
 TEST(PluginTest, TheDiskIsWhatTheUserSays) {
-  const Answer a = check("slots", "--depth 3 --disk 8KiB --block 512");
+  const Answer a = check_plugin("slots", "--depth 3 --disk 8KiB --block 512");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("blocks=16"));
   // A block is as large as the plug-in says (128 bytes in this one), or the user, by whatever flag.
-  EXPECT_THAT(check("shelf", "--depth 1 --disk 8KiB").text, HasSubstr("blocks=64"));
-  EXPECT_THAT(check("slots", "--depth 1 --disk 8KiB --set block=512").text, HasSubstr("blocks=16"));
-  const Answer odd = check("slots", "--disk 1000 --block 512");
+  EXPECT_THAT(check_plugin("shelf", "--depth 1 --disk 8KiB").text, HasSubstr("blocks=64"));
+  EXPECT_THAT(check_plugin("slots", "--depth 1 --disk 8KiB --set block=512").text, HasSubstr("blocks=16"));
+  const Answer odd = check_plugin("slots", "--disk 1000 --block 512");
   EXPECT_EQ(odd.code, 2) << odd.text;
   EXPECT_THAT(odd.text, HasSubstr("is not a whole number of blocks"));
 }

@@ -12,30 +12,22 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string library(const std::string& name) {
-  return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'";
-}
-
-Answer check(const std::string& name, const std::string& arguments) {
-  return run("check " + library(name) + " --progress off " + arguments);
-}
-
 TEST(PluginRecoveryTest, AMountThatReplaysItsJournalIsClean) {
   for (const char* more : {"", " --set both_ways=off", " --set nesting=1", " --set crash=prefixes"}) {
-    const Answer a = check("ledger", std::string("--depth 4") + more);
+    const Answer a = check_plugin("ledger", std::string("--depth 4") + more);
     EXPECT_EQ(a.code, 0) << more << "\n" << a.text;
   }
 }
 
 // Regression: its fsck, which replays the journal, ran before every mount.
 TEST(PluginRecoveryTest, AMountThatReplaysNothingIsFound) {
-  const Answer a = check("ledger_no_replay", "--depth 4");
+  const Answer a = check_plugin("ledger_no_replay", "--depth 4");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("POWER CUT"));
 }
 
 TEST(PluginRecoveryTest, TheCheckAfterTheMountMustFindNothingToDo) {
-  const Answer a = check("ledger_not_cleared", "--depth 4");
+  const Answer a = check_plugin("ledger_not_cleared", "--depth 4");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text,
               AllOf(HasSubstr("not-clean (R4"), HasSubstr("the journal was not replayed"),
@@ -43,23 +35,23 @@ TEST(PluginRecoveryTest, TheCheckAfterTheMountMustFindNothingToDo) {
 }
 
 TEST(PluginRecoveryTest, TheMountAloneAndTheMountAfterFsckMustAgree) {
-  const Answer a = check("ledger_other_fsck", "--depth 4");
+  const Answer a = check_plugin("ledger_other_fsck", "--depth 4");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, AllOf(HasSubstr("two-outcomes (R7"), HasSubstr("with its check: "),
                             HasSubstr("expected: what the mount alone brings back")));
-  EXPECT_EQ(check("ledger_other_fsck", "--depth 4 --set both_ways=off").code, 0);
+  EXPECT_EQ(check_plugin("ledger_other_fsck", "--depth 4 --set both_ways=off").code, 0);
 }
 
 // Regression: a plug-in with this contract was checked on a disk that keeps the order of writes, so one that
 // never flushes passed.
 TEST(PluginRecoveryTest, AStructureIsCheckedOnADiskWithACache) {
-  const Answer options = run("targets " + library("ledger_cache"));
+  const Answer options = run("targets " + plugin_library("ledger_cache"));
   EXPECT_THAT(options.text, HasSubstr("decided on first read), none (default lazy)"));
-  const Answer right = check("ledger_cache", "--depth 4");
+  const Answer right = check_plugin("ledger_cache", "--depth 4");
   EXPECT_EQ(right.code, 0) << right.text;
-  const Answer wrong = check("ledger_never_flushes", "--depth 4");
+  const Answer wrong = check_plugin("ledger_never_flushes", "--depth 4");
   EXPECT_EQ(wrong.code, 1) << wrong.text;
-  EXPECT_EQ(check("ledger_never_flushes", "--depth 4 --set crash=prefixes").code, 0);
+  EXPECT_EQ(check_plugin("ledger_never_flushes", "--depth 4 --set crash=prefixes").code, 0);
 }
 
 }  // namespace

@@ -31,6 +31,16 @@ inline Answer run(const std::string& arguments) {
   return run_line(std::string("'") + SISYFS_PROGRAM + "' " + arguments);
 }
 
+// The path of a plug-in of this build, quoted for a shell.
+inline std::string plugin_library(const std::string& name) {
+  return std::string("'" SISYFS_PLUGIN_DIR "/lib") + name + ".so'";
+}
+
+// Checks a plug-in of this build.
+inline Answer check_plugin(const std::string& name, const std::string& arguments) {
+  return run("check " + plugin_library(name) + " --progress off " + arguments);
+}
+
 // A directory that goes when the test does.
 class TemporaryDirectory {
  public:
