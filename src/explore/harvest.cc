@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <tuple>
 
 #include "base/mutant.h"
@@ -67,6 +68,8 @@ namespace {
 // The bound on memory bounds the number of nodes, whatever else is stored.
 uint64_t most_nodes(const SearchOptions& options) { return options.bounds.memory_bytes / sizeof(Node); }
 
+constexpr size_t kAhead = 8;  // candidates that are prefetched before they are looked up
+
 bool best_first(const SearchOptions& options) { return options.order != SearchOrder::kBreadthFirst; }
 
 }  // namespace
@@ -85,7 +88,7 @@ Harvest::Harvest(const SearchOptions& options, Team& team)
 void Harvest::start(const Digest& initial) {
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
-    absorb();
+    absorb_pending();
     saves_.resumed_nodes = tree_.size();
     if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   } else {
@@ -162,26 +165,30 @@ Error Harvest::contradiction(const std::string& what) {
   return bad_input("the checkpoint does not fit this search, or the target is not deterministic: " + what);
 }
 
-void Harvest::collect() {
-  if (head_ == pending_.size()) {
-    pending_.clear();
-    head_ = 0;
-  }
+// Inserts the successors of this round, in the order of their parents, from where they lie. Those that a bound
+// leaves over become pending.
+void Harvest::absorb_hands() {
+  SISYFS_ASSERT(head_ == pending_.size(), "a search with pending successors has ended");
+  pending_.clear();
+  head_ = 0;
+  bool room = true;
   std::vector<size_t> at(hands_.size());
   for (;;) {
-    Hand* first = nullptr;
-    size_t which = 0;
+    size_t which = hands_.size();
+    uint32_t parent = std::numeric_limits<uint32_t>::max();
     for (size_t i = 0; i < hands_.size(); ++i) {
-      if (at[i] == hands_[i].candidates.size()) continue;
-      if (first != nullptr && first->candidates[at[which]].parent < hands_[i].candidates[at[i]].parent)
-        continue;
-      first = &hands_[i];
+      if (at[i] == hands_[i].candidates.size() || hands_[i].candidates[at[i]].parent >= parent) continue;
+      parent = hands_[i].candidates[at[i]].parent;
       which = i;
     }
-    if (first == nullptr) break;
-    const uint32_t parent = first->candidates[at[which]].parent;
-    for (; at[which] < first->candidates.size() && first->candidates[at[which]].parent == parent; ++at[which])
-      pending_.push_back(first->candidates[at[which]]);
+    if (which == hands_.size()) break;
+    const std::span<const Offspring> all = hands_[which].candidates;
+    size_t& next = at[which];
+    for (; next < all.size() && all[next].parent == parent; ++next) {
+      if (dedup_ && next + kAhead < all.size()) visited_.prefetch(all[next + kAhead].print);
+      room = room && keep(all[next]);
+      if (!room) pending_.push_back(all[next]);
+    }
   }
   for (Hand& hand : hands_) {
     hand.candidates.clear();
@@ -229,8 +236,7 @@ bool Harvest::keep(const Offspring& candidate) {
   return true;
 }
 
-void Harvest::absorb() {
-  constexpr size_t kAhead = 8;  // candidates that are prefetched before they are looked up
+void Harvest::absorb_pending() {
   for (; head_ < pending_.size(); ++head_) {
     if (dedup_ && head_ + kAhead < pending_.size()) visited_.prefetch(pending_[head_ + kAhead].print);
     if (!keep(pending_[head_])) return;
@@ -266,8 +272,7 @@ void Harvest::save_and_abandon_round() {
   cursor_ = round_.first;
   save_if_due(false);
   exchange();
-  collect();
-  absorb();
+  absorb_hands();
   measure();
   team_.report(0, hands_[0].tally);
 }
@@ -282,8 +287,7 @@ void Harvest::close_round() {
   const std::chrono::duration<double> spent = Clock::now() - round_.started;
   round_.one_by_one = spent.count() * kSlowRound > static_cast<double>(round_.transitions) *
                                                        std::chrono::duration<double>(kSlowTime).count();
-  collect();
-  absorb();
+  absorb_hands();
   if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
   measure();
   if (!ended_ && bytes() > options_.bounds.memory_bytes) team_.stop(Stop::kMemory);

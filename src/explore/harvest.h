@@ -121,8 +121,8 @@ class Harvest {
   }
   void begin_round();
   void save_and_abandon_round();
-  void collect();
-  void absorb();
+  void absorb_hands();
+  void absorb_pending();
   bool keep(const Offspring& candidate);
   Seen insert(const Digest& print);
   void turn();
@@ -150,7 +150,7 @@ class Harvest {
   NodeTree tree_;
   Agenda agenda_;
   std::vector<Hand> hands_;
-  std::vector<Offspring> pending_;  // collected and not yet absorbed, from head_ on
+  std::vector<Offspring> pending_;  // that a bound left over, from head_ on
   size_t head_ = 0;
   std::atomic<uint64_t> cursor_{0};  // in the generation; between rounds all nodes before it are expanded
   Round round_;
