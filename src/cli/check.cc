@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/cli.h"
+#include "cli/crew.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -50,7 +51,7 @@ Result<uint64_t> blocks_of(const std::string& disk, const CheckEntry& entry,
 }
 
 // Turns flags such as --tasks into settings. Only targets with such an option accept the flag.
-Status put_settings(CheckFlags& flags) {
+Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
   struct Named {
     const char* flag;
     const char* option;
@@ -63,26 +64,27 @@ Status put_settings(CheckFlags& flags) {
                          {"--block", "block", !flags.block.empty(), flags.block},
                          {"--disk", "block", !flags.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
-  if (std::ranges::none_of(named, &Named::given)) return {};  // loading a plug-in takes time
-  const Result<CheckEntry> entry = registry().entry(flags.target);
-  if (!entry) return entry.error();
   for (const Named& one : named) {
     if (!one.given) continue;
-    if (!has_option(*entry, one.option))
+    if (!has_option(entry, one.option))
       return bad_input(fmt::format(
           "{} cannot be used with {}, which has no option '{}'; 'sisyfs targets {}' lists its options",
           one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
   if (flags.disk.empty()) return {};
-  const Result<uint64_t> blocks = blocks_of(flags.disk, *entry, flags.settings);
+  const Result<uint64_t> blocks = blocks_of(flags.disk, entry, flags.settings);
   if (!blocks) return blocks.error();
   flags.settings.push_back(fmt::format("blocks={}", *blocks));
   return {};
 }
 
-int check_here(CheckFlags& flags) {
-  if (Status s = put_settings(flags); !s) return fail(s.error());
+// `box`: that of a target whose workers are processes; null: they are threads.
+int check_here(CheckFlags& flags, const SharedBlackBox* box) {
+  // A plug-in is loaded once: the fingerprints of its states depend on what was loaded before.
+  const Result<CheckEntry> entry = registry().entry(flags.target);
+  if (!entry) return fail(entry.error());
+  if (Status s = put_settings(flags, *entry); !s) return fail(s.error());
   if (Status s = Options::each_once(flags.settings); !s) return fail(s.error());
   Result<SearchOptions> options = flags.search.options();
   if (!options) return fail(options.error());
@@ -100,7 +102,7 @@ int check_here(CheckFlags& flags) {
           fmt::format("unknown finding '{}' for --only; 'sisyfs targets --findings' lists them", name)));
     only.push_back(*kind);
   }
-  const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
+  const Result<NamedCheck> named = CheckRegistry::make(*entry, flags.settings);
   if (!named) return fail(named.error());
   if (!only.empty()) options->watched = 0;
   for (const FindingInfo& kind : only) {
@@ -116,6 +118,7 @@ int check_here(CheckFlags& flags) {
   }
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
+  if (box != nullptr) options->start_worker = crew_of(named->setup, *box);
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
@@ -129,9 +132,9 @@ int run_check(CheckFlags& flags) {
   // Done once, and not again when the supervisor restarts the search: then the file exists.
   if (Status s = flags.checkpoint.empty() ? Status() : can_begin_at(flags.checkpoint); !s)
     return fail(s.error());
-  if (registry().isolation_of(flags.target) == Isolation::kNone) return check_here(flags);
+  if (registry().isolation_of(flags.target) == Isolation::kNone) return check_here(flags, nullptr);
   if (Status s = start_with_sanitizer(flags.target); !s) return fail(s.error());
-  return supervise([&] { return check_here(flags); });
+  return supervise([&](const SharedBlackBox& box) { return check_here(flags, &box); });
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string_view>
 
 #include "base/printable.h"
 #include "bench/bench.h"
 #include "bench/pebble_target.h"
 #include "cli/cli.h"
+#include "cli/crew.h"
 #include "cli/memory_reserve.h"
 
 namespace {
@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   cli::add_matrix(app, exit);
   cli::add_museum(app, exit);
   cli::add_bench(app, exit);
+  cli::add_serve_search(app, exit);
   if (argc == 1 || (argc == 2 && std::string_view(argv[1]) == "help")) {
     fmt::print("{}", app.help());
     return argc == 1 ? cli::kUsage : cli::kClean;
@@ -81,8 +82,12 @@ int main(int argc, char** argv) {
   }
   if (argv[1][0] != '-') {
     std::vector<std::string> names;
-    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
-    if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+    bool known = false;
+    for (const CLI::App* sub : app.get_subcommands({})) {
+      known = known || sub->get_name() == argv[1];
+      if (!sub->get_group().empty()) names.push_back(sub->get_name());
+    }
+    if (!known)
       return cli::fail(sisyfs::bad_input(fmt::format("unknown command '{}'; commands are {}",
                                                      sisyfs::shown(argv[1]), fmt::join(names, ", "))));
   }

@@ -98,7 +98,7 @@ int run_replay(const std::string& what, bool quiet, const std::string& image) {
     if (!is_isolated(finding)) continue;
     if (Status s = start_with_sanitizer(finding.setup.target); !s) return fail(s.error());
   }
-  return supervise([&] { return replay_here(*findings, quiet, image); });
+  return supervise([&](const SharedBlackBox&) { return replay_here(*findings, quiet, image); });
 }
 
 }  // namespace

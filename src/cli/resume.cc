@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/cli.h"
+#include "cli/crew.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -43,7 +44,8 @@ Result<SavedSearch> search_of(const LoadedCheckpoint& loaded, const ResumeFlags&
   return saved;
 }
 
-int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const ResumeFlags& flags) {
+int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const ResumeFlags& flags,
+                const SharedBlackBox* box) {
   SearchOptions options = saved.options;
   const Result<NamedCheck> named = registry().make(saved.setup.target, saved.setup.settings);
   if (!named) return fail(named.error());
@@ -54,6 +56,7 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = can_save(flags.path); !s) return fail(s.error());
   options.resume = &loaded;
+  if (box != nullptr) options.start_worker = crew_of(named->setup, *box);
   return search_and_report(*named, options, output);
 }
 
@@ -63,10 +66,10 @@ int run_resume(const ResumeFlags& flags) {
   if (!loaded) return fail(loaded.error());
   const Result<SavedSearch> saved = search_of(*loaded, flags);
   if (!saved) return fail(saved.error());
-  const auto here = [&] { return resume_here(*loaded, *saved, flags); };
-  if (registry().isolation_of(saved->setup.target) == Isolation::kNone) return here();
+  if (registry().isolation_of(saved->setup.target) == Isolation::kNone)
+    return resume_here(*loaded, *saved, flags, nullptr);
   if (Status s = start_with_sanitizer(saved->setup.target); !s) return fail(s.error());
-  return supervise(here);
+  return supervise([&](const SharedBlackBox& box) { return resume_here(*loaded, *saved, flags, &box); });
 }
 
 }  // namespace

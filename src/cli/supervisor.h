@@ -6,15 +6,20 @@
 // another process, sees that process die, and continues with a finding. Searches are deterministic, so the
 // restarted search reaches the same call.
 //
-//   return supervise([&] { return search_and_report(named, options, output); });
+// A search by generations has workers in further processes (crew.h), which are replaced one by one. Then the
+// process of the search runs foreign code only to begin and to tell findings.
+//
+//   return supervise([&](const SharedBlackBox& box) { return search_and_report(named, options, output); });
 #pragma once
 
 #include <functional>
+
+#include "adapters/plugin/black_box.h"
 
 namespace sisyfs::cli {
 
 // Runs `search` and returns the exit code of the process that completed it. Must be called while the process
 // has only one thread.
-int supervise(const std::function<int()>& search);
+int supervise(const std::function<int(const SharedBlackBox& box)>& search);
 
 }  // namespace sisyfs::cli

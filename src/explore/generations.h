@@ -15,30 +15,15 @@
 #pragma once
 
 #include <bit>
-#include <deque>
 
 #include "explore/harvest.h"
+#include "explore/remote_worker.h"
 #include "explore/rendezvous.h"
+#include "explore/state_path.h"
 
 namespace sisyfs {
 
 namespace detail {
-
-// Picks one choice from all successors: replaces follow() for systems that do not have it.
-template <class System>
-struct PickSink : FullSink<System> {
-  typename System::State& next() { return built; }
-  void commit(Choice choice, Outcome) {
-    if (choice != wanted || found) return;
-    found = true;
-    std::swap(built, chosen);
-  }
-  bool stopped() const { return found || stop.raised(); }
-  StopSignal stop;
-  Choice wanted{};
-  bool found = false;
-  typename System::State built, chosen;
-};
 
 // The states along the path from the initial state to the current node of a worker.
 template <class System>
@@ -47,56 +32,32 @@ class PathWalker {
   using State = typename System::State;
   // `stop` makes go_to() return early.
   PathWalker(const System& system, const NodeTree& tree, StopSignal stop)
-      : system_(system), tree_(tree), stop_(stop), path_(1) {
-    system_.initial(path_[0].state);
-    pick_.stop = stop;
-  }
+      : tree_(tree), path_(system, stop), nodes_(1) {}
 
   // The state of `node`, at `depth`. Null when a state on the path does not have its choice any more, or when
   // `stop` was raised.
   const State* go_to(uint32_t node, uint32_t depth) {
     chain_.clear();
     uint32_t level = depth, at = node;
-    while (level >= length_ || path_[level].node != at) {
+    while (level >= nodes_.size() || nodes_[level] != at) {
       chain_.push_back(at);
       at = tree_.at(at).parent;
       --level;
     }
-    while (path_.size() <= depth) path_.emplace_back();
-    length_ = level + 1;
-    for (; !chain_.empty(); chain_.pop_back(), ++length_) {
+    nodes_.resize(level + 1);
+    for (; !chain_.empty(); chain_.pop_back()) {
       const uint32_t next = chain_.back();
-      if (stop_.raised()) return nullptr;
-      if (!follow(path_[length_ - 1].state, tree_.at(next).choice, path_[length_].state)) return nullptr;
-      path_[length_].node = next;
+      if (!path_.follow(static_cast<uint32_t>(nodes_.size()), tree_.at(next).choice)) return nullptr;
+      nodes_.push_back(next);
     }
-    return &path_[depth].state;
+    return &path_.at(depth);
   }
 
  private:
-  struct Step {
-    uint32_t node = 0;
-    State state;
-  };
-  bool follow(const State& from, Choice choice, State& to) {
-    if constexpr (FollowableSystem<System>) {
-      return detail::follow(system_, from, choice, to, stop_);
-    } else {
-      pick_.wanted = choice;
-      pick_.found = false;
-      system_.expand(from, pick_);
-      if (pick_.found) std::swap(to, pick_.chosen);
-      return pick_.found;
-    }
-  }
-
-  const System& system_;
   const NodeTree& tree_;
-  const StopSignal stop_;
-  std::deque<Step> path_;  // a step keeps its memory when the path gets shorter
-  uint32_t length_ = 1;    // steps of path_ in use
+  StatePath<System> path_;
+  std::vector<uint32_t> nodes_;  // of the path, by level
   std::vector<uint32_t> chain_;
-  PickSink<System> pick_;
 };
 
 // Gathers the successors of a node that may be new. It needs every successor, because a trace to a finding
@@ -171,6 +132,53 @@ class HandSink : public FullSink<System> {
   State state_;
 };
 
+// Expands states in this process.
+template <class System>
+class LocalWorker {
+ public:
+  LocalWorker(const System& system, Harvest& harvest, Team& team, unsigned worker)
+      : system_(system),
+        harvest_(harvest),
+        team_(team),
+        number_(worker),
+        walker_(system, harvest.tree(), StopSignal::of(team)),
+        sink_(system, harvest, worker) {}
+
+  // Expands nodes until the round ends.
+  void work_round() {
+    const Tally& tally = harvest_.hand(number_).tally;
+    for (uint32_t i, end; harvest_.claim(i, end);) {
+      const uint64_t before = tally.transitions;
+      while (i < end && expand(harvest_.agenda().node(i))) ++i;
+      harvest_.put_down(tally.transitions - before);
+      team_.report(number_, tally);
+    }
+  }
+
+ private:
+  bool expand(uint32_t node) {
+    const uint32_t depth = harvest_.depth_of(node);
+    const auto* state = walker_.go_to(node, depth);
+    if (state != nullptr) {
+      sink_.set_parent(node, depth);
+      system_.expand(*state, sink_);
+      if (!sink_.told_to_stop()) return true;
+    } else if (!team_.stopped()) {
+      harvest_.report_lost(node);
+      return false;
+    }
+    harvest_.report_unfinished();
+    return false;
+  }
+
+  const System& system_;
+  Harvest& harvest_;
+  Team& team_;
+  const unsigned number_;
+  PathWalker<System> walker_;
+  HandSink<System> sink_;
+};
+
 // Looks for one choice that shows a finding.
 template <class System>
 struct FindingSink : FullSink<System> {
@@ -201,30 +209,13 @@ class Generations {
 
   // The body of each worker's thread.
   void work(unsigned worker) {
-    detail::PathWalker<System> walker(system_, harvest_.tree(), StopSignal::of(team_));
-    detail::HandSink<System> sink(system_, harvest_, worker);
-    const Tally& tally = harvest_.hand(worker).tally;
-    while (!harvest_.over()) {
-      for (uint32_t i, end; harvest_.claim(i, end);) {
-        const uint64_t before = tally.transitions;
-        for (; i < end; ++i) {
-          const uint32_t node = harvest_.agenda().node(i), depth = harvest_.depth_of(node);
-          const auto* state = walker.go_to(node, depth);
-          if (state != nullptr) {
-            sink.set_parent(node, depth);
-            system_.expand(*state, sink);
-            if (!sink.told_to_stop()) continue;
-          } else if (!team_.stopped()) {
-            harvest_.report_lost(node);
-            break;
-          }
-          harvest_.report_unfinished();
-          break;
-        }
-        harvest_.put_down(tally.transitions - before);
-        team_.report(worker, tally);
-      }
-      rendezvous_.meet([this] { harvest_.close_round(); });
+    if (team_.options().start_worker) {
+      RemoteWorker remote(harvest_, team_, worker);
+      work_with(remote);
+      remote.finish();
+    } else {
+      detail::LocalWorker<System> local(system_, harvest_, team_, worker);
+      work_with(local);
     }
   }
 
@@ -233,6 +224,14 @@ class Generations {
     bool stopped() const { return flag != nullptr && flag->load(std::memory_order_relaxed); }
     const std::atomic<bool>* flag;
   };
+
+  template <class Worker>
+  void work_with(Worker& worker) {
+    while (!harvest_.over()) {
+      worker.work_round();
+      rendezvous_.meet([this] { harvest_.close_round(); });
+    }
+  }
 
   // Whether the findings of a checkpoint happen. Only the executions can tell.
   void show_findings_again() {

@@ -86,6 +86,7 @@ Harvest::Harvest(const SearchOptions& options, Team& team)
       hands_(options.threads) {}
 
 void Harvest::start(const Digest& initial) {
+  initial_ = initial;
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
     absorb_pending();
@@ -128,7 +129,7 @@ bool Harvest::claim(uint32_t& begin, uint32_t& end) {
   const uint64_t transitions = round_.transitions.load(std::memory_order_relaxed);
   if (team_.stopped() || transitions >= kRound) return false;
   if (transitions != 0 && is_slow(transitions)) return false;
-  const uint32_t grain = round_.one_by_one ? 1 : kGrain;
+  const uint32_t grain = round_.grain;
   const uint64_t at = cursor_.fetch_add(grain, std::memory_order_relaxed);
   const uint32_t size = agenda_.size();
   if (at >= size) return false;
@@ -157,6 +158,22 @@ void Harvest::report_lost(uint32_t node) {
                                          : system_error("the target is not deterministic: " + which);
 }
 
+void Harvest::report_trouble(Error error) {
+  const std::lock_guard lock(trouble_mutex_);
+  broken_ = true;
+  team_.stop(Stop::kHarness);
+  if (!trouble_) trouble_ = std::move(error);
+}
+
+void Harvest::add(const message::Account& account) {
+  {
+    const std::lock_guard lock(trouble_mutex_);
+    account_.counts += account.counts;
+    if (account.edges) account_.edges = account.edges;
+  }
+  if (!account.trouble.empty()) report_trouble(system_error(account.trouble));
+}
+
 void Harvest::refuse_finding(uint32_t kind) {
   fail(contradiction("its finding of kind " + std::to_string(kind) + " does not happen"));
 }
@@ -165,8 +182,8 @@ Error Harvest::contradiction(const std::string& what) {
   return bad_input("the checkpoint does not fit this search, or the target is not deterministic: " + what);
 }
 
-// Inserts the successors of this round, in the order of their parents, from where they lie. Those that a bound
-// leaves over become pending.
+// Inserts the successors of this round, in the order of their parents, from where they lie. Those that a
+// bound leaves over become pending.
 void Harvest::absorb_hands() {
   SISYFS_ASSERT(head_ == pending_.size(), "a search with pending successors has ended");
   pending_.clear();
@@ -278,7 +295,7 @@ void Harvest::save_and_abandon_round() {
 }
 
 void Harvest::close_round() {
-  if (broken_) {
+  if (is_broken()) {
     over_ = true;
     return;
   }
@@ -287,14 +304,27 @@ void Harvest::close_round() {
   const std::chrono::duration<double> spent = Clock::now() - round_.started;
   round_.one_by_one = spent.count() * kSlowRound > static_cast<double>(round_.transitions) *
                                                        std::chrono::duration<double>(kSlowTime).count();
+  const double nodes_per_s = static_cast<double>(cursor_ - round_.first) / std::max(spent.count(), 1e-6);
   absorb_hands();
   if (head_ == pending_.size() && cursor_ >= agenda_.size()) turn();
+  set_grain(nodes_per_s);
   measure();
   if (!ended_ && bytes() > options_.bounds.memory_bytes) team_.stop(Stop::kMemory);
   over_ = ended_ || team_.stopped();
   team_.report(0, hands_[0].tally);
   save_if_due(false);
   begin_round();
+}
+
+// Large enough that asking for nodes takes no time, small enough that the workers end a round together.
+void Harvest::set_grain(double nodes_per_s) {
+  round_.grain = round_.one_by_one ? 1 : kGrain;
+  if (!options_.start_worker || round_.one_by_one) return;
+  const double each = nodes_per_s / options_.threads * kGrainSeconds;
+  const uint64_t share = (agenda_.size() - cursor_) / (uint64_t{8} * options_.threads);
+  const uint64_t most = std::min<uint64_t>(kMostGrain, share);
+  round_.grain =
+      static_cast<uint32_t>(std::clamp(each, 1.0, static_cast<double>(std::max<uint64_t>(most, 1))));
 }
 
 double Harvest::seconds() const {
@@ -309,6 +339,8 @@ void Harvest::conclude(SearchResult& result) const {
     met.merge(hand.met);
   }
   result.traces = met.traces(tree_, options_.watched);
+  static_cast<CrashCounts&>(result) += account_.counts;
+  result.edges = account_.edges;
   result.stopped = broken_ ? Stop::kHarness : team_.stop_reason();
   result.exhausted = ended_ && !broken_ && result.unexpanded == 0;
   result.seconds = seconds();

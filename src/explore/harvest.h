@@ -19,6 +19,7 @@
 #include "explore/checkpoint.h"
 #include "explore/node_tree.h"
 #include "explore/team.h"
+#include "explore/worker_messages.h"
 
 namespace sisyfs {
 
@@ -65,8 +66,17 @@ class Harvest {
   void put_down(uint64_t transitions) {
     round_.transitions.fetch_add(transitions, std::memory_order_relaxed);
   }
+  // The nodes of this round take long.
+  bool claims_one_by_one() const { return round_.one_by_one; }
   // The state of a node could not be rebuilt.
   void report_lost(uint32_t node);
+  // An error outside of the target, which ends the search.
+  void report_trouble(Error error);
+  bool is_broken() const { return broken_.load(std::memory_order_relaxed); }
+  // What a worker elsewhere did in all.
+  void add(const message::Account& account);
+  // The fingerprint of the initial state.
+  const Digest& initial() const { return initial_; }
   // A finding of the checkpoint does not happen. Before the first round.
   void refuse_finding(uint32_t kind);
   // The search ended before a claimed range was finished.
@@ -93,7 +103,10 @@ class Harvest {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr uint32_t kGrain = 8;                  // nodes claimed at once
+  static constexpr uint32_t kGrain = 8;  // nodes claimed at once
+  // For workers elsewhere, which have to be asked: at most, and the time that they should take.
+  static constexpr uint32_t kMostGrain = 256;
+  static constexpr double kGrainSeconds = 0.002;
   static constexpr uint64_t kRound = uint64_t{1} << 16;  // transitions after which no more are claimed
   // A round with fewer transitions than kSlowRound in kSlowTime is slow. It ends after kSlowTime, so that
   // states are counted and the bound on states is checked; and nodes are then claimed one by one.
@@ -106,6 +119,7 @@ class Harvest {
     std::atomic<uint64_t> transitions{0};  // of finished ranges
     std::atomic<bool> unfinished{false};   // a claimed range was not finished
     bool one_by_one = true;  // nodes are claimed singly: the round before was slow, or there was none
+    uint32_t grain = 1;      // nodes that are claimed at once
   };
   struct Saves {
     uint32_t written = 0;
@@ -126,6 +140,7 @@ class Harvest {
   bool keep(const Offspring& candidate);
   Seen insert(const Digest& print);
   void turn();
+  void set_grain(double nodes_per_s);
   void measure();
   void save_if_due(bool first);
   Status save() const;
@@ -159,9 +174,11 @@ class Harvest {
   bool over_ = false;
   std::mutex trouble_mutex_;
   std::optional<Error> trouble_;
-  bool broken_ = false;  // a state could not be rebuilt: nothing is saved any more
+  std::atomic<bool> broken_{false};  // a state could not be rebuilt: nothing is saved any more
   Times times_;
   Saves saves_;
+  Digest initial_;
+  message::Account account_;  // of all workers elsewhere
 };
 
 }  // namespace sisyfs

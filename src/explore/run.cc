@@ -5,6 +5,33 @@
 
 #include "base/memory_refused.h"
 
+namespace sisyfs {
+namespace {
+
+// The greatest number means that many or more.
+uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+uint64_t difference(uint64_t now, uint64_t before) { return now == UINT64_MAX ? now : now - before; }
+
+}  // namespace
+
+CrashCounts& CrashCounts::operator+=(const CrashCounts& more) {
+  left_out = sum(left_out, more.left_out);
+  sampled = sum(sampled, more.sampled);
+  crash_states = sum(crash_states, more.crash_states);
+  recoveries = sum(recoveries, more.recoveries);
+  crash_images = sum(crash_images, more.crash_images);
+  return *this;
+}
+
+CrashCounts CrashCounts::operator-(const CrashCounts& before) const {
+  return {difference(left_out, before.left_out), difference(sampled, before.sampled),
+          difference(crash_states, before.crash_states), difference(recoveries, before.recoveries),
+          difference(crash_images, before.crash_images)};
+}
+
+}  // namespace sisyfs
+
 namespace sisyfs::detail {
 
 std::optional<Error> refusal(const SearchOptions& options, bool by_generations) {
@@ -12,6 +39,9 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
     return bad_input(
         "this search cannot be saved: choose a breadth-first or best-first order, "
         "exact dedup or none, and a target that can follow choices");
+  if (options.start_worker && !by_generations)
+    return bad_input(
+        "this order cannot be searched by other processes: choose a breadth-first or best-first order");
   if (options.dedup == Dedup::kBitstate && (by_generations || options.order == SearchOrder::kWalk))
     return bad_input("this order knows no bitstate dedup: choose exact or none");
   const bool by_depth = options.order == SearchOrder::kDepthFirst && options.dedup == Dedup::kExact &&

@@ -20,6 +20,7 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "explore/system.h"
+#include "explore/worker_link.h"
 
 namespace sisyfs {
 
@@ -84,6 +85,9 @@ struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
   uint32_t shape_ops = 3;  // dedup by shape: number of last ops that are compared
+  // The fingerprints of the system are shapes, and `dedup` treats them as exact. Set by a check; workers
+  // elsewhere need to know.
+  bool prints_are_shapes = false;
   SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;
@@ -95,6 +99,9 @@ struct SearchOptions {
   WalkOptions walk;                             // for SearchOrder::kWalk
   std::optional<CheckpointOptions> checkpoint;  // where to save; only for searches by generations
   const LoadedCheckpoint* resume = nullptr;     // where to continue from; must outlive the search
+  // Starts workers that run elsewhere, `threads` of them; only for searches by generations. Empty: the
+  // workers are threads.
+  StartWorker start_worker;
 };
 
 struct FoundTrace {
@@ -136,6 +143,10 @@ struct CrashCounts {
   uint64_t crash_states = 0;  // crash states that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // recoveries executed for them; the results of the others were cached
   uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
+
+  CrashCounts& operator+=(const CrashCounts& more);
+  // What came after `before`.
+  CrashCounts operator-(const CrashCounts& before) const;
 };
 
 struct SearchResult : CrashCounts {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "explore/worker_messages.h"
+
 namespace sisyfs {
 
 Result<Story> Check::tell(const Trace& trace) const {
@@ -10,6 +12,10 @@ Result<Story> Check::tell(const Trace& trace) const {
   Replayed replayed = replay(*named);
   if (!replayed.cannot_happen.empty()) return bad_input(replayed.cannot_happen);
   return std::move(replayed.story);
+}
+
+void Check::serve(WorkerLink& search) const {
+  search.send(message::encode(message::Refused{"this target has no workers in other processes"}));
 }
 
 namespace detail {

@@ -46,6 +46,10 @@ class Check {
   virtual SearchOptions fitted(SearchOptions options) const { return options; }
   virtual SearchResult search(const SearchOptions& options, const ProgressFn& show) const = 0;
 
+  // Works for a search in another process, until that ends (explore/worker_link.h). Only a check of a target
+  // that is isolated in processes does.
+  virtual void serve(WorkerLink& search) const;
+
   // The kinds of findings that it can have, with the numbers under which its searches count them.
   virtual const KindTable& kinds() const = 0;
   // The shortest traces to these findings, by a search of their own.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "explore/serve_search.h"
 #include "finding/disk_teller.h"
 #include "finding/step_recorder.h"
 #include "judge/disk_system.h"
@@ -53,29 +54,43 @@ class DiskCheck : public Check {
     return detail::accepts(options, {.generations = generations,
                                      .shape = true,
                                      .recovery = setup().cuts.enabled,
-                                     .edges = setup().edges && setup().edges()});
+                                     .edges = counts_edges()});
   }
 
+  // A process has one instance of an isolated target. So only a search by generations has several workers:
+  // they are processes. The edges of code are counted in one process.
   SearchOptions fitted(SearchOptions options) const override {
-    if (setup().kind.isolation == Isolation::kProcess) options.threads = 1;
+    if (setup().kind.isolation != Isolation::kProcess) {
+      options.start_worker = nullptr;
+      return options;
+    }
+    if (!detail::by_generations<DiskSystem>(options)) options.start_worker = nullptr;
+    if (!options.start_worker || counts_edges()) options.threads = 1;
     return options;
+  }
+
+  void serve(WorkerLink& search) const override {
+    const std::optional<message::Begin> begin = await_begin(search);
+    if (!begin) return;
+    const auto account = [this] {
+      return message::Account{counts(), setup().edges ? setup().edges() : std::nullopt,
+                              setup().trouble ? setup().trouble().value_or("") : ""};
+    };
+    if (begin->prints_are_shapes)
+      serve_search(ShapedDiskSystem(system_, begin->shape_ops), *begin, search, account);
+    else
+      serve_search(system_, *begin, search, account);
   }
 
   // What was left out may hold anything, and so may a state that another one of its shape stands for.
   SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
     SearchOptions options = fitted(wanted);
     options.possible = kinds().all();
-    const WorkerPool& workers = system_.workers();
-    const uint64_t before = workers.left_out(), sampled = workers.sampled(), stood_for = workers.stood_for(),
-                   runs = workers.runs(), images = workers.images();
+    const CrashCounts before = counts();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
-    result.left_out = workers.left_out() - before;
-    result.sampled = workers.sampled() - sampled;
-    result.crash_states = workers.stood_for() == UINT64_MAX ? UINT64_MAX : workers.stood_for() - stood_for;
-    result.recoveries = workers.runs() - runs;
-    result.crash_images = workers.images() - images;
-    if (setup().edges) result.edges = setup().edges();
+    static_cast<CrashCounts&>(result) += counts() - before;
+    if (setup().edges && !options.start_worker) result.edges = setup().edges();
     if (const auto trouble = setup().trouble ? setup().trouble() : std::nullopt) {
       result.stopped = Stop::kHarness;
       result.trouble = system_error(*trouble);
@@ -120,11 +135,18 @@ class DiskCheck : public Check {
   std::string snapshots() const override { return setup().kind.snapshots; }
 
  private:
+  bool counts_edges() const { return setup().edges && setup().edges(); }
+  // Of all expansions in this process.
+  CrashCounts counts() const {
+    const WorkerPool& workers = system_.workers();
+    return {workers.left_out(), workers.sampled(), workers.stood_for(), workers.runs(), workers.images()};
+  }
   static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
   ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }
   // To the search a shape is a fingerprint like any other.
   static SearchOptions exact(SearchOptions options) {
     options.dedup = Dedup::kExact;
+    options.prints_are_shapes = true;
     return options;
   }
   const DiskSetup& setup() const { return system_.workers().plan().setup; }

@@ -48,11 +48,15 @@ Result<NamedCheck> CheckRegistry::make(std::string_view name,
                                        const std::vector<std::string>& settings) const {
   const Result<CheckEntry> entry = this->entry(name);
   if (!entry) return entry.error();
-  Result<Options> options = Options::parse(entry->options, settings);
+  return make(*entry, settings);
+}
+
+Result<NamedCheck> CheckRegistry::make(const CheckEntry& entry, const std::vector<std::string>& settings) {
+  Result<Options> options = Options::parse(entry.options, settings);
   if (!options) return options.error();
-  Result<std::unique_ptr<Check>> check = entry->make(*options);
+  Result<std::unique_ptr<Check>> check = entry.make(*options);
   if (!check) return check.error();
-  NamedCheck named{{.target = std::string(name), .settings = {}}, *std::move(check)};
+  NamedCheck named{{.target = entry.name, .settings = {}}, *std::move(check)};
   std::istringstream words(options->text());
   for (std::string word; words >> word;) named.setup.settings.push_back(word);
   return named;

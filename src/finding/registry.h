@@ -58,6 +58,7 @@ class CheckRegistry {
   Isolation isolation_of(std::string_view name) const;
   // A check of this target with these "name=value" settings.
   Result<NamedCheck> make(std::string_view name, const std::vector<std::string>& settings) const;
+  static Result<NamedCheck> make(const CheckEntry& entry, const std::vector<std::string>& settings);
   const std::map<std::string, CheckEntry, std::less<>>& entries() const { return entries_; }
 
  private:

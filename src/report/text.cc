@@ -282,7 +282,8 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
     out += fmt::format("  order     {}\n", order_text(options));
   out += fmt::format("  searched  {}, {}, depth {}, in {} on {} ({:.2f} million transitions/s)\n",
                      plural(result.states, "state"), plural(result.transitions, "transition"), result.depth,
-                     seconds_text(result.seconds), plural(options.threads, "thread"),
+                     seconds_text(result.seconds),
+                     plural(options.threads, options.start_worker ? "worker" : "thread"),
                      result.seconds > 0 ? static_cast<double>(result.transitions) / result.seconds / 1e6 : 0);
   out += fmt::format("  memory    {} for visited states and frontier\n", bytes_text(result.memory_bytes));
   out += fmt::format("  dedup     {}\n", dedup_text(options, result));

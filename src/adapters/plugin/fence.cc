@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -31,6 +32,7 @@ constexpr size_t kSignalStack = size_t{64} << 10;
 thread_local Fence* current = nullptr;
 bool (*page_watcher)(void*) = nullptr;
 BlackBox* black_box = nullptr;
+BlackBox::Slot* own_slot = nullptr;  // in the black box; null: there is none
 
 // Not zero in a process that claimed itself. The kernel clears the page in each child of fork().
 volatile uint32_t* claimed = nullptr;
@@ -177,7 +179,10 @@ void Fence::set_page_watcher(bool (*watcher)(void*)) {
   page_watcher = watcher;
 }
 
-void Fence::set_black_box(BlackBox* box) { black_box = box; }
+void Fence::set_black_box(BlackBox* box, uint32_t slot) {
+  black_box = box;
+  own_slot = box == nullptr ? nullptr : &box->slots[slot];
+}
 
 void Fence::claim_process() {
   static std::mutex mutex;
@@ -204,18 +209,35 @@ bool Fence::enter() {
   code_ = nullptr;
   signal_ = 0;
   if (black_box != nullptr && !trying_) {
-    for (uint32_t i = 0; i < black_box->deaths; ++i)
-      if (black_box->deadly[i] == call_ && !survives(i)) return false;
-    black_box->call = call_;
-    black_box->inside = true;
+    for (uint32_t i = 0; i < black_box->deaths.load(std::memory_order_acquire); ++i)
+      if (black_box->deadly[i] == call_ && !survives(black_box->texts[i])) return false;
+    own_slot->call.store(call_, std::memory_order_relaxed);
+    own_slot->seconds.store(static_cast<uint32_t>(std::ceil(limits_.seconds)), std::memory_order_relaxed);
+    own_slot->calls.store(own_slot->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    own_slot->inside.store(true, std::memory_order_relaxed);
   }
   current = this;
   return true;
 }
 
+namespace {
+
+// Waits for a child, and ends it after this time. The child's own timer is gone: fork() does not copy it.
+bool wait_for(pid_t child, double seconds, int& status) {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
+  for (double waited = 0;; waited += 0.002) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended != 0) return ended == child;
+    if (waited > seconds) kill(child, SIGKILL);
+    nanosleep(&kPause, nullptr);
+  }
+}
+
+}  // namespace
+
 // Tries the call in a forked process first, and says whether it returned there. In the forked process it
 // returns true, and that process ends with the call.
-bool Fence::survives(uint32_t death) {
+bool Fence::survives(const char* text) {
   const pid_t child = fork();
   if (child == 0) {
     claim_process();
@@ -226,10 +248,10 @@ bool Fence::survives(uint32_t death) {
     return true;
   }
   int status = 0;
-  const bool waited = child > 0 && waitpid(child, &status, 0) == child;
+  const bool waited = child > 0 && wait_for(child, limits_.seconds, status);
   if (!waited || (WIFEXITED(status) && WEXITSTATUS(status) == kReturned)) return true;
-  fault_ = kDied;
-  said_ = black_box->texts[death];
+  fault_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? kHung : kDied;
+  said_ = text;
   return false;
 }
 
@@ -238,7 +260,7 @@ bool Fence::leave() {
   if (trying_) _exit(kReturned);
   inside_ = 0;
   current = nullptr;
-  if (black_box != nullptr) black_box->inside = false;
+  if (own_slot != nullptr) own_slot->inside.store(false, std::memory_order_relaxed);
   return fault_ == 0;
 }
 

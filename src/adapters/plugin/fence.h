@@ -15,7 +15,7 @@
 //   }                            // if the time limit was reached meanwhile, the jump happens here
 //
 // The fence sees the signals of the thread that runs inside. It cannot see wild writes into the memory of the
-// checker; therefore the whole search runs in a process of its own (cli/supervisor.h).
+// checker; therefore foreign code runs in processes of its own (cli/supervisor.h, cli/crew.h).
 #pragma once
 
 #include <csetjmp>
@@ -24,6 +24,7 @@
 #include <string>
 #include <utility>
 
+#include "adapters/plugin/black_box.h"
 #include "target/target.h"
 
 namespace sisyfs {
@@ -31,17 +32,6 @@ namespace sisyfs {
 struct FenceLimits {
   double seconds = 10;             // of one call, wall-clock time
   uint64_t accesses = 10'000'000;  // to the disk, of one call
-};
-
-// Shared with the supervisor (cli/supervisor.h): the last call before this process died, and the calls that
-// ended earlier processes.
-struct BlackBox {
-  static constexpr uint32_t kMostDeaths = 64;
-  uint64_t call = 0;    // the last call into foreign code, by its announced number
-  bool inside = false;  // that call has not returned
-  uint32_t deaths = 0;  // calls that ended the whole process
-  uint64_t deadly[kMostDeaths] = {};
-  char texts[kMostDeaths][200] = {};
 };
 
 class Fence {
@@ -99,8 +89,8 @@ class Fence {
 
   // Asked first at SIGSEGV: true if the address is on a page that a tracker protects (page_fault.h).
   static void set_page_watcher(bool (*watcher)(void* address));
-  // Memory shared with the supervisor; null: there is none.
-  static void set_black_box(BlackBox* box);
+  // Where this process notes its calls; null: nowhere. The box outlives the process's calls.
+  static void set_black_box(BlackBox* box, uint32_t slot);
   // Foreign code may fork. A child that the checker has not made must not go on with the search: it ends when
   // its call does. A child that the checker has made calls this before it enters a fence.
   static void claim_process();
@@ -119,7 +109,7 @@ class Fence {
 
   bool enter();
   bool leave();
-  bool survives(uint32_t death);
+  bool survives(const char* text);
   [[noreturn]] void jump(uint32_t fault);
 
   FenceLimits limits_;

@@ -32,6 +32,9 @@ Result<std::string> plugin_path(const std::string& target);
 // Loads the library. All plug-ins have the same options; the defaults come from the plug-in.
 Result<CheckEntry> plugin_entry(const std::string& target);
 
+// From now on the trial runs before a check are left out: the process that started this one has made them.
+void skip_plugin_trials();
+
 // The setup of a check of the plug-in, with options as name=value. To check another target under the same
 // bounds, replace DiskSetup::kind.
 Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings);

@@ -37,6 +37,17 @@ struct Step {
 };
 using Past = std::shared_ptr<const Step>;
 
+// An Op has bytes between its fields, whose content is undefined.
+Digest digest_of_op(const Op& op) {
+  struct {
+    uint64_t head, offset;
+    Path path, other;
+  } const packed{static_cast<uint64_t>(op.kind) | uint64_t{op.version} << 8 | uint64_t{op.length} << 32,
+                 op.offset, op.path, op.other};
+  static_assert(sizeof packed == 2 * sizeof(uint64_t) + 2 * sizeof(Path));
+  return digest_of(&packed, sizeof packed);
+}
+
 class PluginTarget : public Target,
                      public SavesMemory,
                      public ChecksOffline,
@@ -213,7 +224,7 @@ class PluginTarget : public Target,
   OpResult raw_apply(const Op& op) {
     OpResult result;
     host_->calls().prepare(op);
-    announce(digest_of(&op, sizeof op));
+    announce(digest_of_op(op));
     if (host_->fence().run([&] { result = host_->calls().apply(fs_, op); })) {
       look_at_memory("a call");
       return result;
@@ -274,7 +285,7 @@ class PluginTarget : public Target,
     step->before = past_;
     step->op = op;
     step->digest = digest_at(past_ == nullptr ? 1 : 2, past_ == nullptr ? Digest() : past_->digest) +
-                   digest_at(3, digest_of(&op, sizeof op)) + digest_at(4, tape_.changes) +
+                   digest_at(3, digest_of_op(op)) + digest_at(4, tape_.changes) +
                    digest_at(5, digest_of(tape_.answers.data(), tape_.answers.size()));
     step->tape = tape_;
     past_ = std::move(step);

@@ -1,0 +1,51 @@
+#include "adapters/plugin/black_box.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sisyfs {
+
+bool BlackBox::is_deadly(uint64_t call) const {
+  const uint64_t* end = deadly + deaths.load(std::memory_order_acquire);
+  return std::find(static_cast<const uint64_t*>(deadly), end, call) != end;
+}
+
+bool BlackBox::add_deadly(uint64_t call, const std::string& text) {
+  const uint32_t next = deaths.load(std::memory_order_relaxed);
+  if (next == kMostDeaths) return false;
+  deadly[next] = call;
+  std::strncpy(texts[next], text.c_str(), sizeof texts[0] - 1);
+  deaths.store(next + 1, std::memory_order_release);
+  return true;
+}
+
+void BlackBox::clear(uint32_t slot) {
+  slots[slot].call = 0;
+  slots[slot].inside = false;
+}
+
+SharedBlackBox::SharedBlackBox() : descriptor_(memfd_create("sisyfs-black-box", MFD_CLOEXEC)) {
+  if (descriptor_ >= 0 && ftruncate(descriptor_, sizeof(BlackBox)) == 0) map();
+}
+
+SharedBlackBox::SharedBlackBox(int descriptor) : descriptor_(descriptor) {
+  struct stat about {};
+  if (fstat(descriptor, &about) == 0 && about.st_size == sizeof(BlackBox)) map();
+}
+
+// A new file is zeros, which is an empty box.
+void SharedBlackBox::map() {
+  void* memory = mmap(nullptr, sizeof(BlackBox), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory != MAP_FAILED) box_ = static_cast<BlackBox*>(memory);
+}
+
+SharedBlackBox::~SharedBlackBox() {
+  if (box_ != nullptr) munmap(box_, sizeof(BlackBox));
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,155 @@
+#include "cli/crew.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+
+#include "base/printable.h"
+#include "cli/cli.h"
+#include "cli/death.h"
+#include "explore/socket_link.h"
+
+namespace sisyfs::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A worker that is in no call and says nothing for so long does not react any more.
+constexpr std::chrono::seconds kSilence{120};
+// A call that is over its own limit by this much ignores the signal that should end it.
+constexpr std::chrono::seconds kGrace{5};
+
+class ProcessLink : public WorkerLink {
+ public:
+  ProcessLink(int socket, pid_t process, BlackBox& box, uint32_t slot)
+      : socket_(socket), process_(process), box_(box), slot_(slot) {}
+  ~ProcessLink() override { end(); }
+  ProcessLink(const ProcessLink&) = delete;
+  ProcessLink& operator=(const ProcessLink&) = delete;
+
+  bool send(std::span<const std::byte> message) override { return socket_.send(message); }
+
+  Receipt receive(std::vector<std::byte>& message, std::chrono::milliseconds patience) override {
+    const Receipt receipt = socket_.receive(message, patience);
+    if (receipt == Receipt::kMessage) moved_ = Clock::now();
+    return receipt == Receipt::kNothing && is_stuck() ? Receipt::kGone : receipt;
+  }
+
+  Status mourn() override {
+    const int status = end();
+    const bool inside = slot().inside;
+    if (is_own_assertion(status, inside))
+      return system_error("a worker of the search stopped at a bug of Sisyfs");
+    const std::string text =
+        stuck_ ? "it does not return, and ignores signals" : text_of_death(process_, status, inside);
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    const uint64_t call = slot().call;
+    if (call == 0 || box_.is_deadly(call) || !box_.add_deadly(call, text))
+      return system_error(fmt::format("a worker of the search died at an unknown call: {}", text));
+    to_stderr(fmt::format("sisyfs: {}; another worker tries that call separately\n", printable(text)));
+    return {};
+  }
+
+ private:
+  const BlackBox::Slot& slot() const { return box_.slots[slot_]; }
+
+  bool is_stuck() {
+    const Clock::time_point now = Clock::now();
+    const uint64_t calls = slot().calls;
+    if (calls != calls_) {
+      calls_ = calls;
+      moved_ = now;
+    }
+    const auto limit = slot().inside ? std::chrono::seconds(slot().seconds) + kGrace : kSilence;
+    stuck_ = now - moved_ > limit;
+    return stuck_;
+  }
+
+  // Ends the process, unless it has ended by itself. Its status.
+  int end() {
+    if (process_ended_) return status_;
+    if (stuck_ || !has_ended_soon()) kill(process_, SIGKILL);
+    while (!process_ended_ && waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
+    }
+    process_ended_ = true;
+    return status_;
+  }
+  // A socket is closed some time before the process is gone.
+  bool has_ended_soon() {
+    for (int i = 0; i < 50; ++i) {
+      if (waitpid(process_, &status_, WNOHANG) == process_) return process_ended_ = true;
+      usleep(2000);
+    }
+    return false;
+  }
+
+  SocketLink socket_;
+  const pid_t process_;
+  BlackBox& box_;
+  const uint32_t slot_;
+  bool process_ended_ = false, stuck_ = false;
+  int status_ = 0;
+  uint64_t calls_ = 0;
+  Clock::time_point moved_ = Clock::now();  // when it last said something or began a call
+};
+
+// Replaces the forked process by a worker. Returns only if that fails.
+void become_worker(std::vector<char*>& argv, int socket, int box, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) return;  // it has died already
+  fcntl(socket, F_SETFD, 0);
+  fcntl(box, F_SETFD, 0);
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the report's
+  execv("/proc/self/exe", argv.data());
+}
+
+Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackBox& shared, unsigned worker) {
+  const uint32_t slot = worker + 1;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error(fmt::format("cannot start a worker of the search: {}", std::strerror(errno)));
+  std::vector<std::string> words{"sisyfs",   "serve-search",
+                                 "--socket", std::to_string(ends[1]),
+                                 "--box",    std::to_string(shared.descriptor()),
+                                 "--slot",   std::to_string(slot)};
+  for (const std::string& setting : setup.settings) {
+    words.emplace_back("--set");
+    words.push_back(setting);
+  }
+  words.emplace_back("--");
+  words.push_back(setup.target);
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  shared.box()->clear(slot);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    become_worker(argv, ends[1], shared.descriptor(), parent);
+    _exit(kHarness);
+  }
+  const int error = errno;
+  close(ends[1]);
+  if (child > 0)
+    return std::unique_ptr<WorkerLink>(std::make_unique<ProcessLink>(ends[0], child, *shared.box(), slot));
+  close(ends[0]);
+  return system_error(fmt::format("cannot start a worker of the search: {}", std::strerror(error)));
+}
+
+}  // namespace
+
+StartWorker crew_of(const Setup& setup, const SharedBlackBox& box) {
+  return [setup, &box](unsigned worker) { return start(setup, box, worker); };
+}
+
+}  // namespace sisyfs::cli

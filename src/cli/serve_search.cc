@@ -1,0 +1,64 @@
+// sisyfs serve-search: one worker of a crew (crew.h). Not for users.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+#include <new>
+
+#include "adapters/plugin/fence.h"
+#include "adapters/plugin/plugin_check.h"
+#include "cli/cli.h"
+#include "cli/crew.h"
+#include "explore/socket_link.h"
+#include "explore/worker_messages.h"
+
+namespace sisyfs::cli {
+namespace {
+
+struct ServeFlags {
+  std::string target;
+  std::vector<std::string> settings;
+  int socket = -1, box = -1;
+  uint32_t slot = 0;
+};
+
+int serve(const ServeFlags& flags) {
+  // The search passes on what Ctrl-C means.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  SocketLink search(flags.socket);
+  const auto refuse = [&](const std::string& why) {
+    search.send(message::encode(message::Refused{why}));
+    return static_cast<int>(kHarness);
+  };
+  const SharedBlackBox shared(flags.box);
+  if (shared.box() == nullptr || flags.slot >= BlackBox::kSlots)
+    return refuse("a worker was started with wrong arguments");
+  Fence::claim_process();
+  Fence::set_black_box(shared.box(), flags.slot);
+  try {
+    skip_plugin_trials();
+    const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
+    if (!named) return refuse(named.error().message);
+    named->check->serve(search);
+  } catch (const std::bad_alloc&) {
+    return refuse("a worker of the search ran out of memory: choose fewer workers (--threads)");
+  }
+  shared.box()->clear(flags.slot);
+  return kClean;
+}
+
+}  // namespace
+
+void add_serve_search(CLI::App& app, int& exit) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* sub = app.add_subcommand("serve-search", "Work for a search in another process");
+  sub->group("");  // not in the list of commands
+  sub->add_option("target", flags->target)->required();
+  sub->add_option("--set", flags->settings)->allow_extra_args(false);
+  sub->add_option("--socket", flags->socket)->required();
+  sub->add_option("--box", flags->box)->required();
+  sub->add_option("--slot", flags->slot)->required();
+  sub->callback([flags, &exit] { exit = serve(*flags); });
+}
+
+}  // namespace sisyfs::cli

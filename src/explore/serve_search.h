@@ -1,0 +1,172 @@
+// serve_search: the work of a worker that runs elsewhere: expands the states that a search names, and sends
+// back what their successors are (worker_link.h, worker_messages.h).
+//
+//   SocketLink link(socket);
+//   const std::optional<message::Begin> begin = await_begin(link);
+//   if (begin) serve_search(system, *begin, link, [&] { return message::Account{…}; });
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <functional>
+
+#include "explore/state_path.h"
+#include "explore/worker_link.h"
+#include "explore/worker_messages.h"
+
+namespace sisyfs {
+
+// The first message of a search. Nothing if the search is gone.
+std::optional<message::Begin> await_begin(WorkerLink& link);
+
+namespace detail {
+
+// The worker's end of a link.
+class SearchEnd {
+ public:
+  explicit SearchEnd(WorkerLink& link) : link_(link) {}
+
+  // The next order but Stop. Nothing when the search is gone.
+  std::optional<message::Any> next();
+  void send(const message::Any& message);
+  // Whether the search has ended. Looks every few milliseconds.
+  bool told_to_stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kLookEach{5};
+
+  // False if nothing arrived in time.
+  bool take_in(std::chrono::milliseconds patience);
+
+  WorkerLink& link_;
+  std::vector<std::byte> bytes_;
+  std::deque<message::Any> orders_;
+  bool told_to_stop_ = false, gone_ = false;
+  Clock::time_point looked_ = Clock::now();
+};
+
+// Sends the successors of states, in parts.
+template <class System>
+class PartSink : public FullSink<System> {
+ public:
+  using State = typename System::State;
+  static constexpr bool kPrintsOnly = true;
+  PartSink(const System& system, const message::Begin& begin, SearchEnd& search)
+      : system_(system),
+        search_(search),
+        dedups_(begin.dedup != Dedup::kNone),
+        counts_marks_(begin.order == SearchOrder::kRarest),
+        recent_(dedups_ ? kRecent : 0) {}
+
+  // The states that follow are the first ones of an Expand, the second, and so on.
+  void begin_states() { at_ = 0; }
+  void next_state() { ++at_; }
+
+  State& next() { return state_; }
+  void commit(Choice choice, Outcome outcome) {
+    ++part_.transitions;
+    part_.marks |= outcome.marks;
+    if (outcome.findings != 0) part_.shown.push_back({outcome.findings, choice, at_});
+    if (counts_marks_) part_.mark_counts.resize(32);
+    if (counts_marks_)
+      for (uint32_t left = outcome.marks; left != 0; left &= left - 1)
+        ++part_.mark_counts[static_cast<size_t>(std::countr_zero(left))];
+    Digest print{};
+    if (dedups_) {
+      // States come in the order of the tree. So an equal fingerprint that was sent earlier comes first.
+      print = system_.fingerprint(state_);
+      uint64_t& recent = recent_[print.hi & (kRecent - 1)];
+      if (recent == print.lo) return;
+      recent = print.lo;
+    }
+    part_.successors.push_back({print, choice, at_, outcome.marks, outcome.work, outcome.new_edges});
+    if (part_.successors.size() >= kLargePart) send(message::Part::Ends::kMore);
+  }
+
+  // Only systems with slow successors ask. What they have so far is sent now and then, so that progress
+  // moves.
+  bool stopped() const {
+    auto& self = const_cast<PartSink&>(*this);
+    if (Clock::now() - sent_ >= kSendEach) self.send(message::Part::Ends::kMore);
+    return search_.told_to_stop();
+  }
+  void send(message::Part::Ends ends) {
+    part_.ends = ends;
+    search_.send(part_);
+    part_.transitions = 0;
+    part_.marks = 0;
+    part_.mark_counts.clear();
+    part_.successors.clear();
+    part_.shown.clear();
+    sent_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr uint32_t kRecent = 1 << 14;
+  static constexpr size_t kLargePart = 256;  // while it is read, the worker goes on
+  static constexpr std::chrono::milliseconds kSendEach{50};
+
+  const System& system_;
+  SearchEnd& search_;
+  const bool dedups_, counts_marks_;
+  std::vector<uint64_t> recent_;
+  message::Part part_;
+  uint32_t at_ = 0;  // the state that is expanded
+  Clock::time_point sent_ = Clock::now();
+  State state_;
+};
+
+}  // namespace detail
+
+// Returns when the search ends or is gone. `account` is called at the end.
+template <TransitionSystem System>
+void serve_search(const System& system, const message::Begin& begin, WorkerLink& link,
+                  const std::function<message::Account()>& account) {
+  detail::SearchEnd search(link);
+  struct Asks {
+    bool stopped() const { return search.told_to_stop(); }
+    detail::SearchEnd& search;
+  } const asks{search};
+  detail::StatePath<System> path(system, StopSignal::of(asks));
+  detail::PartSink<System> sink(system, begin, search);
+  uint32_t level = 0;  // of the last state
+  // False if there is no such path.
+  const auto go = [&](const message::Expand::Path& step, std::span<const Choice> added) {
+    level = std::min(level, step.kept);
+    for (const Choice choice : added) {
+      if (!path.follow(level + 1, choice)) return false;
+      ++level;
+    }
+    return level == step.kept + step.added;
+  };
+  search.send(message::Ready{system.fingerprint(path.at(0))});
+  while (const std::optional<message::Any> order = search.next()) {
+    if (std::holds_alternative<message::End>(*order)) {
+      search.send(account());
+      return;
+    }
+    const auto* expand = std::get_if<message::Expand>(&*order);
+    if (expand == nullptr) return;  // no search says that
+    std::span<const Choice> added(expand->added);
+    bool found = true;
+    sink.begin_states();
+    for (const message::Expand::Path& step : expand->paths) {
+      found = step.added <= added.size() && go(step, added.first(step.added));
+      if (!found) break;
+      added = added.subspan(step.added);
+      system.expand(path.at(level), sink);
+      sink.next_state();
+      if (search.told_to_stop()) break;
+    }
+    const bool cut = search.told_to_stop();
+    if (!found && !cut)
+      search.send(message::Lost{});
+    else
+      sink.send(cut ? message::Part::Ends::kCut : message::Part::Ends::kDone);
+  }
+}
+
+}  // namespace sisyfs
