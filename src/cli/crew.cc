@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "base/printable.h"
 #include "cli/cli.h"
@@ -23,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A worker that is in no call and says nothing for so long does not react any more.
-constexpr std::chrono::seconds kSilence{120};
+constexpr std::chrono::seconds kSilence{20};
 // A call that is over its own limit by this much ignores the signal that should end it.
 constexpr std::chrono::seconds kGrace{5};
 
@@ -43,24 +44,35 @@ class ProcessLink : public WorkerLink {
     return receipt == Receipt::kNothing && is_stuck() ? Receipt::kGone : receipt;
   }
 
-  Status mourn() override {
+  Result<Obituary> mourn() override {
     const int status = end();
     const bool inside = slot().inside;
     if (is_own_assertion(status, inside))
       return system_error("a worker of the search stopped at a bug of Sisyfs");
-    const std::string text =
-        stuck_ ? "it does not return, and ignores signals" : text_of_death(process_, status, inside);
+    Obituary obituary;
+    obituary.text =
+        stuck_ ? "it does not react, and ignores signals" : text_of_death(process_, status, inside);
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     const uint64_t call = slot().call;
-    if (call == 0 || box_.is_deadly(call) || !box_.add_deadly(call, text))
-      return system_error(fmt::format("a worker of the search died at an unknown call: {}", text));
-    to_stderr(fmt::format("sisyfs: {}; another worker tries that call separately\n", printable(text)));
-    return {};
+    // SIGKILL usually comes from somebody else. Only if it comes twice in the same call, the call is to
+    // blame.
+    const bool by_others = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (!by_others || std::exchange(killed_in(slot_), call) == call)
+      obituary.explained = call != 0 && !box_.is_deadly(call) && box_.add_deadly(call, obituary.text);
+    to_stderr(fmt::format("sisyfs: {}; another worker {}\n", printable(obituary.text),
+                          obituary.explained ? "tries that call separately" : "tries again"));
+    return obituary;
   }
 
  private:
   const BlackBox::Slot& slot() const { return box_.slots[slot_]; }
+
+  // The call in which a worker with this slot was killed last.
+  static uint64_t& killed_in(uint32_t slot) {
+    static uint64_t calls[BlackBox::kSlots];
+    return calls[slot];
+  }
 
   bool is_stuck() {
     const Clock::time_point now = Clock::now();

@@ -165,11 +165,15 @@ void Harvest::report_trouble(Error error) {
   if (!trouble_) trouble_ = std::move(error);
 }
 
+void Harvest::add(const CrashCounts& counts) {
+  const std::lock_guard lock(trouble_mutex_);
+  counts_ += counts;
+}
+
 void Harvest::add(const message::Account& account) {
-  {
+  if (account.edges) {
     const std::lock_guard lock(trouble_mutex_);
-    account_.counts += account.counts;
-    if (account.edges) account_.edges = account.edges;
+    edges_ = account.edges;
   }
   if (!account.trouble.empty()) report_trouble(system_error(account.trouble));
 }
@@ -339,8 +343,8 @@ void Harvest::conclude(SearchResult& result) const {
     met.merge(hand.met);
   }
   result.traces = met.traces(tree_, options_.watched);
-  static_cast<CrashCounts&>(result) += account_.counts;
-  result.edges = account_.edges;
+  static_cast<CrashCounts&>(result) += counts_;
+  result.edges = edges_;
   result.stopped = broken_ ? Stop::kHarness : team_.stop_reason();
   result.exhausted = ended_ && !broken_ && result.unexpanded == 0;
   result.seconds = seconds();

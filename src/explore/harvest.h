@@ -74,6 +74,7 @@ class Harvest {
   void report_trouble(Error error);
   bool is_broken() const { return broken_.load(std::memory_order_relaxed); }
   // What a worker elsewhere did in all.
+  void add(const CrashCounts& counts);
   void add(const message::Account& account);
   // The fingerprint of the initial state.
   const Digest& initial() const { return initial_; }
@@ -178,7 +179,8 @@ class Harvest {
   Times times_;
   Saves saves_;
   Digest initial_;
-  message::Account account_;  // of all workers elsewhere
+  CrashCounts counts_;  // of all workers elsewhere
+  std::optional<EdgeCount> edges_;
 };
 
 }  // namespace sisyfs

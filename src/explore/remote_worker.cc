@@ -38,10 +38,14 @@ void RemoteWorker::start() {
   }
 }
 
+// A worker may be killed by somebody else, for example by a system that is out of memory. But if several die
+// over the same work, and nobody knows why, so will the next one.
 void RemoteWorker::replace() {
-  const Status again = link_->mourn();
+  const Result<Obituary> obituary = link_->mourn();
   link_.reset();
-  if (!again) harvest_.report_trouble(again.error());
+  if (!obituary) return harvest_.report_trouble(obituary.error());
+  if (!obituary->explained && ++unexplained_ > kMostUnexplained)
+    harvest_.report_trouble(system_error("workers of the search die over and over: " + obituary->text));
 }
 
 // If the worker is gone, the answer tells.
@@ -124,6 +128,7 @@ RemoteWorker::Heard RemoteWorker::hear(const Range& range) {
     if (part == nullptr) return Heard::kGone;
     add(*part, range);
     if (part->ends == message::Part::Ends::kMore) continue;
+    counts_ += part->counts;
     return part->ends == message::Part::Ends::kDone ? Heard::kAnswer : Heard::kStopped;
   }
 }
@@ -142,6 +147,7 @@ void RemoteWorker::work_round() {
     switch (link_ == nullptr ? Heard::kStopped : hear(range)) {
       case Heard::kAnswer:
         ordered_.pop_front();
+        unexplained_ = 0;
         harvest_.put_down(hand_.tally.transitions - before.tally.transitions);
         team_.report(number_, hand_.tally);
         break;
@@ -163,6 +169,7 @@ void RemoteWorker::work_round() {
 }
 
 void RemoteWorker::finish() {
+  harvest_.add(counts_);
   if (link_ == nullptr || harvest_.is_broken()) return;
   link_->send(message::encode(message::End{}));
   while (listen() == Heard::kAnswer)

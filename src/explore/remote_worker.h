@@ -34,6 +34,8 @@ class RemoteWorker {
   static constexpr std::chrono::milliseconds kLookEach{20};    // at the stop flag of the search
   static constexpr std::chrono::milliseconds kLastWords{400};  // for a worker that was told to stop
 
+  static constexpr uint32_t kMostUnexplained = 3;  // deaths over the same work
+
   // A range of the generation.
   struct Range {
     uint32_t begin = 0, end = 0;
@@ -69,6 +71,8 @@ class RemoteWorker {
   Trace path_;                 // the last one that was sent
   std::deque<Range> ordered_;  // and not answered
   std::optional<Clock::time_point> told_to_stop_;
+  uint32_t unexplained_ = 0;  // deaths since the last answer
+  CrashCounts counts_;        // of all answers
 };
 
 }  // namespace sisyfs

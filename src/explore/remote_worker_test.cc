@@ -23,8 +23,8 @@ using testing::HasSubstr;
 class ThreadLink : public WorkerLink {
  public:
   using Body = std::function<void(WorkerLink&)>;
-  ThreadLink(int here, int there, const Body& body, uint64_t most, Status again)
-      : socket_(std::make_unique<SocketLink>(here)), left_(most), again_(std::move(again)) {
+  ThreadLink(int here, int there, const Body& body, uint64_t most, Result<Obituary> why)
+      : socket_(std::make_unique<SocketLink>(here)), left_(most), why_(std::move(why)) {
     thread_ = std::jthread([there, body] {
       SocketLink search(there);
       body(search);
@@ -39,30 +39,31 @@ class ThreadLink : public WorkerLink {
     if (receipt == Receipt::kMessage) --left_;
     return receipt;
   }
-  Status mourn() override { return again_; }
+  Result<Obituary> mourn() override { return why_; }
 
  private:
   std::unique_ptr<SocketLink> socket_;
   std::jthread thread_;
   uint64_t left_;
-  Status again_;
+  Result<Obituary> why_;
 };
 
 // `lost_after`: messages after which a worker is lost; each replacement lives longer by that much.
-StartWorker starts(ThreadLink::Body body, uint64_t lost_after = UINT64_MAX, Status again = {}) {
+StartWorker starts(ThreadLink::Body body, uint64_t lost_after = UINT64_MAX,
+                   Result<Obituary> why = Obituary{}) {
   auto started = std::make_shared<std::atomic<uint64_t>>(0);
   return [=](unsigned) -> Result<std::unique_ptr<WorkerLink>> {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return system_error("no sockets");
     const uint64_t most = lost_after == UINT64_MAX ? lost_after : lost_after * ++*started;
-    return std::unique_ptr<WorkerLink>(std::make_unique<ThreadLink>(ends[0], ends[1], body, most, again));
+    return std::unique_ptr<WorkerLink>(std::make_unique<ThreadLink>(ends[0], ends[1], body, most, why));
   };
 }
 
 template <class System>
-ThreadLink::Body serves(const System& system, const message::Account& account = {}) {
+ThreadLink::Body serves(const System& system, const WorkerReport& report = {}) {
   return [=](WorkerLink& link) {
-    if (const auto begin = await_begin(link)) serve_search(system, *begin, link, [&] { return account; });
+    if (const auto begin = await_begin(link)) serve_search(system, *begin, link, report);
   };
 }
 
@@ -113,6 +114,19 @@ TEST(RemoteWorkerTest, AWorkerThatCannotBeReplacedEndsTheSearchWithAReason) {
   EXPECT_EQ(r.stopped, Stop::kHarness);
   EXPECT_EQ(r.trouble->message, "it died");
   EXPECT_EQ(r.verdict, Verdict::kUnknown);
+}
+
+TEST(RemoteWorkerTest, WorkersThatDieOverAndOverEndTheSearch) {
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1, 12);
+  uint32_t started = 0;
+  o.start_worker = [&](unsigned worker) {
+    ++started;
+    return starts(serves(Blurred{}), 1, Obituary{"it died again", false})(worker);
+  };
+  const SearchResult r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_THAT(r.trouble->message, HasSubstr("over and over: it died again"));
+  EXPECT_EQ(started, 4u);
 }
 
 TEST(RemoteWorkerTest, AWorkerMayRefuse) {
@@ -176,19 +190,26 @@ TEST(RemoteWorkerTest, AWorkerThatDoesNotStopIsGivenUp) {
 }
 
 TEST(RemoteWorkerTest, AccountsAddUp) {
-  message::Account account;
-  account.counts.crash_states = 5;
-  account.counts.recoveries = UINT64_MAX;
-  account.edges = EdgeCount{3, 9};
-  SearchOptions o = with(SearchOrder::kBreadthFirst, 3, 4);
-  o.start_worker = starts(serves(Blurred{}, account));
-  SearchResult r = run_search(Blurred{}, o, {});
-  EXPECT_EQ(r.crash_states, 15u);
-  EXPECT_EQ(r.recoveries, UINT64_MAX) << "that many or more";
-  EXPECT_EQ(r.edges->reached, 3u);
-  account.trouble = "the clock was asked";
-  o.start_worker = starts(serves(Blurred{}, account));
-  r = run_search(Blurred{}, o, {});
+  std::atomic<uint64_t> expansions{0};
+  Blurred counted;
+  counted.expansions = &expansions;
+  WorkerReport report;
+  report.counts = [&] {
+    return CrashCounts{.left_out = 0, .sampled = UINT64_MAX, .crash_states = expansions.load()};
+  };
+  report.account = [] { return message::Account{EdgeCount{3, 9}, ""}; };
+  // What lost workers had counted of the work that was done again does not count.
+  SearchOptions o = with(SearchOrder::kBreadthFirst, 1, 8);
+  for (const uint64_t lost_after : {UINT64_MAX, uint64_t{3}}) {
+    o.start_worker = starts(serves(counted, report), lost_after);
+    const SearchResult r = run_search(Blurred{}, o, {});
+    EXPECT_EQ(r.crash_states, r.states - r.unexpanded);
+    EXPECT_EQ(r.sampled, UINT64_MAX) << "that many or more";
+    EXPECT_EQ(r.edges->reached, 3u);
+  }
+  report.account = [] { return message::Account{std::nullopt, "the clock was asked"}; };
+  o.start_worker = starts(serves(counted, report));
+  const SearchResult r = run_search(Blurred{}, o, {});
   EXPECT_EQ(r.stopped, Stop::kHarness);
   EXPECT_EQ(r.trouble->message, "the clock was asked");
 }

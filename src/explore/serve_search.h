@@ -3,7 +3,7 @@
 //
 //   SocketLink link(socket);
 //   const std::optional<message::Begin> begin = await_begin(link);
-//   if (begin) serve_search(system, *begin, link, [&] { return message::Account{…}; });
+//   if (begin) serve_search(system, *begin, link, {});
 #pragma once
 
 #include <algorithm>
@@ -92,8 +92,9 @@ class PartSink : public FullSink<System> {
     if (Clock::now() - sent_ >= kSendEach) self.send(message::Part::Ends::kMore);
     return search_.told_to_stop();
   }
-  void send(message::Part::Ends ends) {
+  void send(message::Part::Ends ends, const CrashCounts& counts = {}) {
     part_.ends = ends;
+    part_.counts = counts;
     search_.send(part_);
     part_.transitions = 0;
     part_.marks = 0;
@@ -121,10 +122,16 @@ class PartSink : public FullSink<System> {
 
 }  // namespace detail
 
-// Returns when the search ends or is gone. `account` is called at the end.
+// What a worker reports beside successors.
+struct WorkerReport {
+  std::function<CrashCounts()> counts = [] { return CrashCounts{}; };             // of all expansions so far
+  std::function<message::Account()> account = [] { return message::Account{}; };  // called at the end
+};
+
+// Returns when the search ends or is gone.
 template <TransitionSystem System>
 void serve_search(const System& system, const message::Begin& begin, WorkerLink& link,
-                  const std::function<message::Account()>& account) {
+                  const WorkerReport& report) {
   detail::SearchEnd search(link);
   struct Asks {
     bool stopped() const { return search.told_to_stop(); }
@@ -145,11 +152,12 @@ void serve_search(const System& system, const message::Begin& begin, WorkerLink&
   search.send(message::Ready{system.fingerprint(path.at(0))});
   while (const std::optional<message::Any> order = search.next()) {
     if (std::holds_alternative<message::End>(*order)) {
-      search.send(account());
+      search.send(report.account());
       return;
     }
     const auto* expand = std::get_if<message::Expand>(&*order);
     if (expand == nullptr) return;  // no search says that
+    const CrashCounts before = report.counts();
     std::span<const Choice> added(expand->added);
     bool found = true;
     sink.begin_states();
@@ -165,7 +173,7 @@ void serve_search(const System& system, const message::Begin& begin, WorkerLink&
     if (!found && !cut)
       search.send(message::Lost{});
     else
-      sink.send(cut ? message::Part::Ends::kCut : message::Part::Ends::kDone);
+      sink.send(cut ? message::Part::Ends::kCut : message::Part::Ends::kDone, report.counts() - before);
   }
 }
 

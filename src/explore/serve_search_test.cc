@@ -37,7 +37,7 @@ TEST(ServeSearchTest, ExpandsTheStatesThatItIsTold) {
   expand.paths = {{0, 0}, {0, 2}, {1, 1}};  // the initial state, after 0 and 1, after 0 and 2
   expand.added = {Choice{0}, Choice{1}, Choice{2}};
   Script script({expand, message::End{}});
-  serve_search(Blurred{}, kBegin, script, [] { return message::Account{}; });
+  serve_search(Blurred{}, kBegin, script, {});
   ASSERT_EQ(script.answers.size(), 3u);
   EXPECT_TRUE(std::holds_alternative<message::Ready>(script.answers[0]));
   const auto& part = std::get<message::Part>(script.answers[1]);
@@ -55,7 +55,7 @@ TEST(ServeSearchTest, SendsAFingerprintOnce) {
   message::Expand expand;
   expand.paths = {{0, 0}};
   Script script({expand, expand});
-  serve_search(Blurred{}, kBegin, script, [] { return message::Account{}; });
+  serve_search(Blurred{}, kBegin, script, {});
   ASSERT_EQ(script.answers.size(), 3u);
   EXPECT_EQ(std::get<message::Part>(script.answers[1]).successors.size(), 3u);
   EXPECT_EQ(std::get<message::Part>(script.answers[2]).successors.size(), 0u);
@@ -72,7 +72,7 @@ TEST(ServeSearchTest, SaysWhenAPathIsNotThere) {
   short_of_choices.paths = {{0, 3}};
   for (const message::Expand& wrong : {expand, impossible, short_of_choices}) {
     Script script({wrong});
-    serve_search(Blurred{}, kBegin, script, [] { return message::Account{}; });
+    serve_search(Blurred{}, kBegin, script, {});
     ASSERT_EQ(script.answers.size(), 2u);
     EXPECT_TRUE(std::holds_alternative<message::Lost>(script.answers[1]));
   }
@@ -82,7 +82,7 @@ TEST(ServeSearchTest, AfterAStopStatesAreIgnored) {
   message::Expand expand;
   expand.paths = {{0, 0}};
   Script script({message::Stop{}, expand, message::End{}});
-  serve_search(Blurred{}, kBegin, script, [] { return message::Account{}; });
+  serve_search(Blurred{}, kBegin, script, {});
   ASSERT_EQ(script.answers.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<message::Account>(script.answers[1]));
 }

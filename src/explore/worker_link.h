@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,12 @@ enum class Receipt : uint8_t {
   kGone,     // the other end is gone, or does not react any more
 };
 
+// Why a worker is gone.
+struct Obituary {
+  std::string text = "a worker of the search is gone";
+  bool explained = false;  // another worker will not die of it
+};
+
 class WorkerLink {
  public:
   virtual ~WorkerLink() = default;  // also ends a worker that is still there
@@ -36,9 +43,9 @@ class WorkerLink {
   // The next message. Waits for it, but not longer than `patience`.
   virtual Receipt receive(std::vector<std::byte>& message, std::chrono::milliseconds patience) = 0;
 
-  // Called by the search after kGone, once. Success: a new worker may try the same work again. An error says
-  // why not, and ends the search.
-  virtual Status mourn() { return system_error("a worker of the search is gone"); }
+  // Called by the search after kGone, once. An error ends the search. Otherwise a new worker tries the same
+  // work again.
+  virtual Result<Obituary> mourn() { return Obituary{}; }
 };
 
 // Starts the worker with this number, or its replacement. Called from several threads.

@@ -24,9 +24,9 @@ struct Writer {
     out.put_all(m.mark_counts);
     out.put_all(m.successors);
     out.put_all(m.shown);
+    out.put(m.counts);
   }
   void operator()(const Account& m) {
-    out.put(m.counts);
     out.put(m.edges.has_value());
     out.put(m.edges.value_or(EdgeCount{}));
     text(m.trouble);
@@ -53,9 +53,9 @@ struct Reader {
     in.get_all(m.mark_counts);
     in.get_all(m.successors);
     in.get_all(m.shown);
+    in.get(m.counts);
   }
   void operator()(Account& m) {
-    in.get(m.counts);
     bool has_edges = false;
     EdgeCount edges;
     in.get(has_edges);

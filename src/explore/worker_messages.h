@@ -80,11 +80,11 @@ struct Part {
   std::vector<uint64_t> mark_counts;  // by mark; empty for an order that does not need them
   std::vector<Successor> successors;  // those that the worker has not sent before
   std::vector<Shown> shown;           // transitions with findings
+  CrashCounts counts;                 // of the whole Expand, in its last part
 };
 
-// What a worker did in all, sent at the end.
+// What a worker knows at the end.
 struct Account {
-  CrashCounts counts;
   std::optional<EdgeCount> edges;
   std::string trouble;  // why its results cannot be relied on; empty: they can
 };

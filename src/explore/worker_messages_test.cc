@@ -34,6 +34,7 @@ TEST(WorkerMessagesTest, AnswersComeBackAsTheyWere) {
   part.mark_counts = {0, 1, 2};
   part.successors.push_back({{3, 4}, Choice{5}, 1, 6, 7, 8});
   part.shown.push_back({9, Choice{10}, 1});
+  part.counts.crash_states = 11;
   const auto again = std::get<Part>(*decode(encode(part)));
   EXPECT_EQ(again.ends, Part::Ends::kCut);
   EXPECT_EQ(again.transitions, 3u);
@@ -43,12 +44,11 @@ TEST(WorkerMessagesTest, AnswersComeBackAsTheyWere) {
   EXPECT_EQ(again.successors[0].new_edges, 8u);
   ASSERT_EQ(again.shown.size(), 1u);
   EXPECT_EQ(again.shown[0].findings, 9u);
+  EXPECT_EQ(again.counts.crash_states, 11u);
   Account account;
-  account.counts.crash_states = 11;
   account.edges = EdgeCount{12, 13};
   account.trouble = "odd";
   const auto told = std::get<Account>(*decode(encode(account)));
-  EXPECT_EQ(told.counts.crash_states, 11u);
   EXPECT_EQ(told.edges->known, 13u);
   EXPECT_EQ(told.trouble, "odd");
   EXPECT_FALSE(std::get<Account>(*decode(encode(Account{}))).edges);

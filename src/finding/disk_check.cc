@@ -72,14 +72,18 @@ class DiskCheck : public Check {
   void serve(WorkerLink& search) const override {
     const std::optional<message::Begin> begin = await_begin(search);
     if (!begin) return;
-    const auto account = [this] {
-      return message::Account{counts(), setup().edges ? setup().edges() : std::nullopt,
-                              setup().trouble ? setup().trouble().value_or("") : ""};
+    const WorkerReport report{
+        .counts = [this] { return counts(); },
+        .account =
+            [this] {
+              return message::Account{setup().edges ? setup().edges() : std::nullopt,
+                                      setup().trouble ? setup().trouble().value_or("") : ""};
+            },
     };
     if (begin->prints_are_shapes)
-      serve_search(ShapedDiskSystem(system_, begin->shape_ops), *begin, search, account);
+      serve_search(ShapedDiskSystem(system_, begin->shape_ops), *begin, search, report);
     else
-      serve_search(system_, *begin, search, account);
+      serve_search(system_, *begin, search, report);
   }
 
   // What was left out may hold anything, and so may a state that another one of its shape stands for.
