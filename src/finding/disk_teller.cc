@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "expect/history.h"
 #include "finding/step_recorder.h"
 #include "finding/write_text.h"
 #include "tree/tree_text.h"
@@ -278,6 +279,22 @@ std::string DiskTeller::fault_text() const {
   return faults == nullptr ? "" : faults->fault_text();
 }
 
+std::string DiskTeller::stale_text(const Tree& tree) const {
+  if (worker_->plan().setup.cuts.device.fresh == FreshContent::kZeros) return {};
+  constexpr size_t kMost = 1 << 20;  // bytes of a file that are looked at
+  std::vector<std::byte> bytes;
+  for (uint32_t id = 0; id < tree.node_limit(); ++id) {
+    if (!tree.has_node(NodeId{id}) || tree.node(NodeId{id}).type != FileType::kFile) continue;
+    const FileData& data = tree.node(NodeId{id}).data;
+    bytes.resize(std::min<uint64_t>(data.size(), kMost));
+    (void)data.read(0, bytes);
+    if (const auto block = find_garbage(bytes))
+      return fmt::format("; {} holds bytes that were on the disk before it was formatted, of block {}",
+                         path_of(tree, tree.birth(NodeId{id})), *block);
+  }
+  return {};
+}
+
 void DiskTeller::tell_op(const Op& op, const Step& named) {
   const bool cut = !named.cuts.empty();
   Machine& machine = worker_->machine();
@@ -323,9 +340,10 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
     if (!found(findings, kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
     const Walk walk = machine.walk_again();
     step.observed.push_back(
-        {kind, walk.error != 0
-                   ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
-                   : first_difference(walk.tree, worker_->reference().after().now())});
+        {kind,
+         walk.error != 0
+             ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
+             : first_difference(walk.tree, worker_->reference().after().now()) + stale_text(walk.tree)});
     step.expected.push_back(kind == FindingKind::kFailedChange
                                 ? "the tree as it was: the op has failed"
                                 : "the tree that the reference has after this op");
@@ -499,7 +517,8 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
     observe(FindingKind::kNotAllowed, first_difference(recovery.tree, worker_->reference().at_point().now()),
             "all that was there and is not damaged");
   else if (found(findings, FindingKind::kNotAllowed))
-    observe(FindingKind::kNotAllowed, worker_->reference().at_point().why_not(recovery.tree, past_),
+    observe(FindingKind::kNotAllowed,
+            worker_->reference().at_point().why_not(recovery.tree, past_) + stale_text(recovery.tree),
             fmt::format("what the contract '{}' allows", contract_name(kind_.claims.contract)));
   const bool told = !found(findings, FindingKind::kNotAllowed) || damaged;
   if (const std::string broken = told ? "" : broken_promise(recovery.tree); !broken.empty())

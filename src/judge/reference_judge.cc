@@ -22,7 +22,8 @@ bool needs_space(OpKind kind) {
 ContractRules rules_of(const TargetKind& kind) {
   return {.data_unit = kind.limits.write_unit,
           .fsync_names = kind.claims.fsync_names,
-          .rename_both = kind.claims.rename_both};
+          .rename_both = kind.claims.rename_both,
+          .stale_data = kind.claims.stale_data};
 }
 
 // How many kinds of ops before this one the target has.

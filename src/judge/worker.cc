@@ -69,7 +69,8 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
-  return CheckPlan{std::move(setup), std::move(bounds), Image(geometry), rules,
+  Image blank = fresh_image(geometry, setup.cuts.device.fresh);
+  return CheckPlan{std::move(setup), std::move(bounds), std::move(blank), rules,
                    std::move(kinds), std::move(further)};
 }
 
