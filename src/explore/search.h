@@ -138,7 +138,20 @@ struct CrashCounts {
   uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
 };
 
-struct SearchResult : CrashCounts {
+// Something that a search leaves out by its settings, and the setting that would try it ("nesting=1"); empty
+// if there is none.
+struct NotTried {
+  std::string what;
+  std::string setting;
+};
+
+// What a search reached of its target, and what it never tries.
+struct TargetCoverage {
+  std::optional<EdgeCount> edges;  // reached since the first format
+  std::vector<NotTried> not_tried;
+};
+
+struct SearchResult : CrashCounts, TargetCoverage {
   static constexpr int kKinds = 64;  // bits of FindingBits
   Verdict verdict = Verdict::kUnknown;
   Stop stopped = Stop::kNo;
@@ -150,7 +163,6 @@ struct SearchResult : CrashCounts {
   FindingBits findings = 0;        // kinds found that are watched
   FindingBits met = 0;             // kinds found, watched or not
   uint32_t marks = 0;              // "sometimes" properties reached
-  std::optional<EdgeCount> edges;  // reached since the first format
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "finding/disk_teller.h"
+#include "finding/not_tried.h"
 #include "finding/step_recorder.h"
 #include "judge/disk_system.h"
 #include "machine/marks.h"
@@ -68,6 +69,7 @@ class DiskCheck : public Check {
     const WorkerPool& workers = system_.workers();
     const uint64_t before = workers.left_out(), sampled = workers.sampled(), stood_for = workers.stood_for(),
                    runs = workers.runs(), images = workers.images();
+    (void)system_.workers().take_performed();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
     result.left_out = workers.left_out() - before;
@@ -75,6 +77,7 @@ class DiskCheck : public Check {
     result.crash_states = workers.stood_for() == UINT64_MAX ? UINT64_MAX : workers.stood_for() - stood_for;
     result.recoveries = workers.runs() - runs;
     result.crash_images = workers.images() - images;
+    result.not_tried = not_tried(setup(), system_.workers().take_performed());
     if (setup().edges) result.edges = setup().edges();
     if (const auto trouble = setup().trouble ? setup().trouble() : std::nullopt) {
       result.stopped = Stop::kHarness;

@@ -111,6 +111,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   else
     setup.cuts.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   set_details(options, setup.cuts.device);
+  setup.options = options.names();
   setup.cuts.enabled = crash != "none";
   setup.cuts.lazy = crash == "lazy";
   setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));

@@ -73,6 +73,8 @@ struct DiskSetup {
   uint32_t max_system_ops = UINT32_MAX;
   MoveLimits limits;
   unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
+  // Names of the options of the target: a report suggests only these.
+  std::vector<std::string> options;
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;
   // The edges of the target's code, if it is instrumented; asked before and after a search.
