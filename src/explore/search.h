@@ -155,14 +155,14 @@ struct SearchResult : CrashCounts, TargetCoverage {
   static constexpr int kKinds = 64;  // bits of FindingBits
   Verdict verdict = Verdict::kUnknown;
   Stop stopped = Stop::kNo;
-  uint64_t states = 0;             // distinct states visited, the initial one included
-  uint64_t transitions = 0;        // successors generated
-  uint64_t unexpanded = 0;         // states at the depth bound, whose successors were not looked at
-  uint32_t depth = 0;              // of the deepest state visited
-  bool exhausted = false;          // every reachable state was expanded: a greater depth adds nothing
-  FindingBits findings = 0;        // kinds found that are watched
-  FindingBits met = 0;             // kinds found, watched or not
-  uint32_t marks = 0;              // "sometimes" properties reached
+  uint64_t states = 0;       // distinct states visited, the initial one included
+  uint64_t transitions = 0;  // successors generated
+  uint64_t unexpanded = 0;   // states at the depth bound, whose successors were not looked at
+  uint32_t depth = 0;        // of the deepest state visited
+  bool exhausted = false;    // every reachable state was expanded: a greater depth adds nothing
+  FindingBits findings = 0;  // kinds found that are watched
+  FindingBits met = 0;       // kinds found, watched or not
+  uint32_t marks = 0;        // "sometimes" properties reached
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

@@ -208,7 +208,9 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   told.kind = StoryStep::Kind::kCrash;
   Recovery recovery;
   RecoveryNotes notes;
-  Tree uninterrupted;
+  Tree uninterrupted, with_write;
+  bool in_write = false,
+       in_this = false;  // a power cut, and this one, was in the first write after a recovery
   Image image = disk.durable;
   uint64_t serial = disk.log.next_serial();
   for (uint32_t level = 0; level < step.cuts.size(); ++level) {
@@ -226,7 +228,8 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
       told = {};
       told.kind = StoryStep::Kind::kCrash;
       told.op = "recovery";
-      told.text = "the power goes again, in the middle of recovery";
+      told.text = in_this ? "the power goes again, in the first write after recovery"
+                          : "the power goes again, in the middle of recovery";
       tell_writes(told, disk.log, 0);
     }
     tell_cut(told, cut);
@@ -242,13 +245,23 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
           fmt::format("step {}: recovery {} fails before the power goes in it", step.id, level + 1));
     disk = MediaState(image, serial);
     disk.log = recovery.log;
+    const auto is_event = [](const Event* event) { return is_named(*event); };
+    disk.log.events(events_);
+    // A power cut beyond the events of the recovery is in the first write after it.
+    const auto events = static_cast<size_t>(std::count_if(events_.begin(), events_.end(), is_event));
+    in_this = level == 0 && step.cuts[1].after > events && !recovery.log_with_write.empty();
+    if (in_this) {
+      in_write = true;
+      with_write = recovery.tree_with_write;
+      disk.log = recovery.log_with_write;
+    }
     disk.log.rebase(serial);
     serial = disk.log.next_serial();
     names_.add(disk.log, 0, disk.log.base(), step.id, level + 1);
   }
   story_.image = image;
   const Tree* before = step.cuts.size() > 1 ? &uninterrupted : nullptr;
-  findings_ = worker_->judge(recovery, cut.promises, before).findings;
+  findings_ = worker_->judge(recovery, cut.promises, before, in_write ? &with_write : nullptr).findings;
   tell_recovery(told, findings_, recovery, notes, before);
   story_.steps.push_back(std::move(told));
   before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());

@@ -210,6 +210,8 @@ void ReferenceJudge::came_back(const Comeback& back, Opinion& opinion) {
   }
   if (!recovery.alive) return;
   if (is_allowed(recovery.tree)) return;
+  // What the contract allowed after the first power cut, with the first write after recovery.
+  if (back.with_write != nullptr && recovery.tree == *back.with_write) return;
   opinion.found(FindingKind::kNotAllowed);
   opinion.over = true;
 }

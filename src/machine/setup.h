@@ -43,6 +43,8 @@ struct RecoverySetup {
   // The mount recovers without the repair, and the check afterwards must find nothing to do (R4). Otherwise
   // the repair comes before each mount.
   bool mount_alone = false;
+  // With nesting: the first write after a recovery counts as a part of it, and the power goes in it too.
+  bool with_first_write = false;
   bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
 };

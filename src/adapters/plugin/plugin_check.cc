@@ -121,6 +121,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   setup.trouble = [host] { return host->trouble(); };
   setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
+  setup.recovery.with_first_write = true;
   setup.recovery.mount_alone = recovers_alone(code->table());
   if (geometry->erase_blocks != 0) {
     for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh"})
