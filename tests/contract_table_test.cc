@@ -80,6 +80,8 @@ Rules rules_of(const Row& row) {
       rules.fsync_names = true;
     } else if (word == "rename_both") {
       rules.rename_both = true;
+    } else if (word == "stale_data") {
+      rules.stale_data = true;
     } else if (word == "sync_mount") {
       rules.sync_mount = true;
     } else if (word.starts_with("unit ")) {

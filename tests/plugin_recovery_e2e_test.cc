@@ -42,6 +42,31 @@ TEST(PluginRecoveryTest, TheMountAloneAndTheMountAfterFsckMustAgree) {
   EXPECT_EQ(check_plugin("ledger_other_fsck", "--depth 4 --set both_ways=off").code, 0);
 }
 
+// A power cut leaves a full journal, the mount reads through it, and the first write replays it.
+TEST(PluginRecoveryTest, RecoveryInTheFirstWriteIsCleanIfItIsRepeatable) {
+  for (const char* more : {"", " --set crash=prefixes", " --set crash=subsets", " --set device=hostile"}) {
+    const Answer a = check_plugin("ledger_lazy", std::string("--depth 3 --set nesting=1") + more);
+    EXPECT_EQ(a.code, 0) << more << "\n" << a.text;
+  }
+  const Answer a = check_plugin("ledger_lazy", "--depth 2 --set nesting=2");
+  EXPECT_EQ(a.code, 0) << a.text;
+}
+
+// Regression: only the log of the mount was cut, and this mount writes nothing.
+TEST(PluginRecoveryTest, APowerCutInTheFirstWriteIsOneInRecovery) {
+  EXPECT_EQ(check_plugin("ledger_lazy_clears_first", "--depth 1").code, 0);
+  for (const char* more : {"", " --set crash=prefixes", " --set crash=subsets"}) {
+    const Answer a =
+        check_plugin("ledger_lazy_clears_first", std::string("--depth 1 --set nesting=1 --only R6") + more);
+    EXPECT_EQ(a.code, 1) << more << "\n" << a.text;
+    EXPECT_THAT(a.text, AllOf(HasSubstr("not-repeatable (R6"),
+                              HasSubstr("the power goes again, in the first write after recovery")));
+    const Answer again = run("replay '" + token_in(a.text) + "'");
+    EXPECT_EQ(again.code, 1) << again.text;
+    EXPECT_THAT(again.text, HasSubstr("not-repeatable (R6"));
+  }
+}
+
 // Regression: a plug-in with this contract was checked on a disk that keeps the order of writes, so one that
 // never flushes passed.
 TEST(PluginRecoveryTest, AStructureIsCheckedOnADiskWithACache) {

@@ -103,6 +103,9 @@ enum sisyfs_promise {
   /* A call that needs space may return -ENOSPC, and then changes nothing. A write may return fewer bytes than
    * it was given, but not 0 and in multiples of write_unit, and has then written just these. */
   SISYFS_LIMITED_SPACE = 1 << 5,
+  /* A power cut may leave any bytes where a file was written for the first time: what was on the disk before,
+   * as ext4 does with data=writeback. Counts under SISYFS_ORDERED and SISYFS_FSYNC. */
+  SISYFS_STALE_DATA = 1 << 7,
 };
 
 /* The table of a plug-in: what it claims, and its functions.

@@ -131,8 +131,9 @@ Status DeviceModel::check(const Geometry& geometry) const {
 
 std::string describe(const DeviceModel& model, const Geometry& geometry) {
   if (geometry.is_flash()) return flash_text(model, geometry);
-  std::string text = fmt::format("{}; {}; discarded blocks read as {}.", order_text(model),
-                                 unit_text(model, geometry), discard_text(model.discard));
+  std::string text = fmt::format("{}; {}; discarded blocks read as {}{}.", order_text(model),
+                                 unit_text(model, geometry), discard_text(model.discard),
+                                 model.fresh == FreshContent::kGarbage ? "; a fresh disk holds garbage" : "");
   text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }

@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "disk/disk.h"
+#include "disk/fresh.h"
 #include "disk/geometry.h"
 
 namespace sisyfs {
@@ -56,6 +57,7 @@ struct DeviceModel {
   bool scattered = false;
   bool flash = false;  // a program or erase of raw flash may be interrupted; see above
   DiscardReads discard = DiscardReads::kZeros;  // what discarded blocks read as; not of raw flash
+  FreshContent fresh = FreshContent::kZeros;    // what the disk held before its format; not of raw flash
 
   friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
 

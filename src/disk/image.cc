@@ -48,6 +48,36 @@ Image::Image(const Geometry& geometry) : geometry_(geometry), levels_(1), digest
     levels_++;
 }
 
+Image::Image(const Geometry& geometry, std::span<const BlockRef> blocks) : Image(geometry) {
+  const auto is_power = [](uint64_t n) {
+    while (n % kFanout == 0) n /= kFanout;
+    return n == 1;
+  };
+  SISYFS_ASSERT(blocks.size() == geometry.block_count.value || is_power(blocks.size()),
+                "the blocks repeat with the nodes of the tree");
+  for (uint64_t i = 0; i < blocks.size(); ++i) digest_ += contribution(BlockAddress(i), blocks[i].get());
+  root_ = repeat(blocks, levels_ - 1, 0);
+}
+
+// Where whole rounds of the blocks lie below each child, all children are one node.
+Image::Node* Image::repeat(std::span<const BlockRef> blocks, unsigned level, uint64_t first) {
+  Node* node = new_node();
+  const uint64_t below = uint64_t{1} << (level * kFanoutBits);
+  for (uint64_t slot = 0; slot < kFanout; ++slot) {
+    const uint64_t address = first + slot * below;
+    Node::Child& child = node->child[slot];
+    if (level == 0) {
+      child.block = BlockRef(blocks[address % blocks.size()]).detach();
+    } else if (slot != 0 && below % blocks.size() == 0) {
+      child.node = node->child[0].node;
+      child.node->refs.take();
+    } else {
+      child.node = repeat(blocks, level - 1, address);
+    }
+  }
+  return node;
+}
+
 void Image::set(BlockAddress address, BlockRef block) {
   SISYFS_ASSERT(!block || block->size == geometry_.block_size, "a block is of the disk's block size");
   const Block* old = this->block(address);

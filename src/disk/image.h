@@ -11,7 +11,8 @@
 // An image is a radix tree of fan-out 4 over blocks. A node is changed in place while this image is its
 // only owner, and copied when it is shared, so a burst of writes copies a path once. A missing child
 // stands for zeros. The digest is the sum of contribution(address, block) over all blocks, on top of
-// the digest of the geometry; a write subtracts the old contribution and adds the new one.
+// the digest of the geometry; a write subtracts the old contribution and adds the new one. An image that
+// began with given blocks has one digest for all of them, so images are compared only if they began alike.
 //
 // Threads: distinct images that share content may be used on distinct threads; one image object belongs
 // to one thread at a time. docs/design/images.md has the reasons.
@@ -34,6 +35,9 @@ class Image {
  public:
   // All blocks zero.
   explicit Image(const Geometry& geometry);
+  // Block n holds blocks[n % blocks.size()]. Either there is one for each block of the disk, or their number
+  // is a power of 4. Memory and time are those of the given blocks, whatever the size of the disk.
+  Image(const Geometry& geometry, std::span<const BlockRef> blocks);
   Image(const Image& o) : geometry_(o.geometry_), levels_(o.levels_), root_(o.root_), digest_(o.digest_) {
     if (root_ != nullptr) root_->refs.take();
   }
@@ -102,6 +106,7 @@ class Image {
   };
 
   static Node* new_node();
+  static Node* repeat(std::span<const BlockRef> blocks, unsigned level, uint64_t first);
   static Node* copy_node(const Node* node, unsigned level);
   static void drop(Node* node, unsigned level) {
     if (node != nullptr && node->refs.drop()) destroy(node, level);

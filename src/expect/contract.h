@@ -33,6 +33,9 @@ struct ContractRules {
   uint32_t data_unit = 512;  // bytes of a file that persist together; used by ordered and fsync
   bool fsync_names = false;  // fsync of a file or directory also promises its name, not only its content
   bool rename_both = false;  // a power cut may leave the old and the new name of a rename
+  // A power cut may leave any bytes in a data unit that was written for the first time in the window: what
+  // was on the disk before. Used by ordered and fsync.
+  bool stale_data = false;
 };
 
 }  // namespace sisyfs

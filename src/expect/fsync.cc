@@ -151,12 +151,12 @@ class Matcher {
     if (got.type == FileType::kSymlink)
       return got.data == known.data || fail("{}: leads to another target than it was given", f.path);
     if (!size_allowed(history_, object, got.data.size())) return wrong_size(f, object, got.data.size());
-    const auto wrong = first_wrong_unit(history_, object, got.data, rules_.data_unit);
+    const auto wrong = first_wrong_unit(history_, object, got.data, rules_);
     if (!wrong) return true;
     const uint64_t end = std::min<uint64_t>(*wrong + rules_.data_unit, got.data.size());
     History without = history_;
     without.promises = {};
-    if (!first_wrong_unit(without, object, got.data, rules_.data_unit))
+    if (!first_wrong_unit(without, object, got.data, rules_))
       return fail("bytes {}..{} of {} are older than what was promised by {}", *wrong, end - 1, f.path,
                   call_of(*promiser(object)));
     return fail("bytes {}..{} of {} were never written there", *wrong, end - 1, f.path);

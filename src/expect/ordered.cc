@@ -50,7 +50,7 @@ class Compare {
       const Tree::Node& node = recovered_.node(NodeId{id});
       if (node.type != FileType::kFile) continue;
       const ObjectId object = tree_.birth(partner_[id]);
-      const auto wrong = first_wrong_unit(history_, object, node.data, rules_.data_unit);
+      const auto wrong = first_wrong_unit(history_, object, node.data, rules_);
       if (!wrong || mutant(Mutant::kIgnoreData)) continue;
       if (why) {
         const uint64_t end = std::min<uint64_t>(*wrong + rules_.data_unit, node.data.size());

@@ -49,10 +49,28 @@ bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t of
   return true;
 }
 
+// Whether the unit was written for the first time in the window: a version that the promises allow has
+// nothing there, and a later one has data.
+bool written_first(const History& history, ObjectId object, uint64_t offset, uint32_t unit) {
+  bool unwritten = false;
+  Bytes version(unit);
+  for (size_t i = 0; i < history.size(); ++i) {
+    const Tree::Node* node = object_in(history[i], object);
+    if (!node) continue;
+    read_unit(node->data, offset, version);
+    const bool data =
+        std::any_of(version.begin(), version.end(), [](std::byte b) { return b != std::byte{0}; });
+    if (data && unwritten) return true;
+    unwritten = unwritten || (!data && unit_allowed(history, object, i, offset, version));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object, const FileData& data,
-                                         uint32_t unit) {
+                                         const ContractRules& rules) {
+  const uint32_t unit = rules.data_unit;
   // The newest version is allowed for every unit. A unit that differs from it must be an older version; it is
   // then copied into `newest`, so that first_difference() finds the next one without visiting holes.
   FileData newest;
@@ -75,6 +93,7 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
       read_unit(node->data, offset, version);
       found = same_start(got, version, length) && unit_allowed(history, object, i, offset, version);
     }
+    found = found || (rules.stale_data && written_first(history, object, offset, unit));
     if (!found) return offset;
     newest.write(offset, std::span(got).first(length));
   }

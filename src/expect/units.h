@@ -7,14 +7,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "expect/contract.h"
 #include "expect/history.h"
 
 namespace sisyfs {
 
 // The offset of the first unit of `data` that is not a version of `object` from the window, or that breaks a
-// promise; nothing if all units are allowed. The object must exist at some time of the window.
+// promise; nothing if all units are allowed. The object must exist at some time of the window. With
+// stale_data a unit may hold anything if it was written for the first time in the window.
 std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object, const FileData& data,
-                                         uint32_t unit);
+                                         const ContractRules& rules);
 
 // Whether a power cut may leave the object with this size.
 bool size_allowed(const History& history, ObjectId object, uint64_t size);

@@ -21,13 +21,14 @@ CrashCounts& CrashCounts::operator+=(const CrashCounts& more) {
   crash_states = sum(crash_states, more.crash_states);
   recoveries = sum(recoveries, more.recoveries);
   crash_images = sum(crash_images, more.crash_images);
+  performed |= more.performed;
   return *this;
 }
 
 CrashCounts CrashCounts::operator-(const CrashCounts& before) const {
   return {difference(left_out, before.left_out), difference(sampled, before.sampled),
           difference(crash_states, before.crash_states), difference(recoveries, before.recoveries),
-          difference(crash_images, before.crash_images)};
+          difference(crash_images, before.crash_images), performed};
 }
 
 }  // namespace sisyfs

@@ -143,25 +143,38 @@ struct CrashCounts {
   uint64_t crash_states = 0;  // crash states that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // recoveries executed for them; the results of the others were cached
   uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
+  uint32_t performed = 0;     // kinds of op that were performed, as bits
 
   CrashCounts& operator+=(const CrashCounts& more);
   // What came after `before`.
   CrashCounts operator-(const CrashCounts& before) const;
 };
 
-struct SearchResult : CrashCounts {
+// Something that a search leaves out by its settings, and the setting that would try it ("nesting=1"); empty
+// if there is none.
+struct NotTried {
+  std::string what;
+  std::string setting;
+};
+
+// What a search reached of its target, and what it never tries.
+struct TargetCoverage {
+  std::optional<EdgeCount> edges;  // reached since the first format
+  std::vector<NotTried> not_tried;
+};
+
+struct SearchResult : CrashCounts, TargetCoverage {
   static constexpr int kKinds = 64;  // bits of FindingBits
   Verdict verdict = Verdict::kUnknown;
   Stop stopped = Stop::kNo;
-  uint64_t states = 0;             // distinct states visited, the initial one included
-  uint64_t transitions = 0;        // successors generated
-  uint64_t unexpanded = 0;         // states at the depth bound, whose successors were not looked at
-  uint32_t depth = 0;              // of the deepest state visited
-  bool exhausted = false;          // every reachable state was expanded: a greater depth adds nothing
-  FindingBits findings = 0;        // kinds found that are watched
-  FindingBits met = 0;             // kinds found, watched or not
-  uint32_t marks = 0;              // "sometimes" properties reached
-  std::optional<EdgeCount> edges;  // reached since the first format
+  uint64_t states = 0;       // distinct states visited, the initial one included
+  uint64_t transitions = 0;  // successors generated
+  uint64_t unexpanded = 0;   // states at the depth bound, whose successors were not looked at
+  uint32_t depth = 0;        // of the deepest state visited
+  bool exhausted = false;    // every reachable state was expanded: a greater depth adds nothing
+  FindingBits findings = 0;  // kinds found that are watched
+  FindingBits met = 0;       // kinds found, watched or not
+  uint32_t marks = 0;        // "sometimes" properties reached
   std::array<uint64_t, kKinds> times_found{};  // by kind
   std::array<uint32_t, kKinds> least_depth{};  // by kind, where found
   Digest visited;                              // equal for equal sets of visited states (exact dedup only)

@@ -4,6 +4,7 @@
 
 #include "explore/serve_search.h"
 #include "finding/disk_teller.h"
+#include "finding/not_tried.h"
 #include "finding/step_recorder.h"
 #include "judge/disk_system.h"
 #include "machine/marks.h"
@@ -90,10 +91,12 @@ class DiskCheck : public Check {
   SearchResult search(const SearchOptions& wanted, const ProgressFn& show) const override {
     SearchOptions options = fitted(wanted);
     options.possible = kinds().all();
+    (void)system_.workers().take_performed();
     const CrashCounts before = counts();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
     static_cast<CrashCounts&>(result) += counts() - before;
+    result.not_tried = not_tried(setup(), OpSet::of_bits(result.performed));
     if (setup().edges && !options.start_worker) result.edges = setup().edges();
     if (const auto trouble = setup().trouble ? setup().trouble() : std::nullopt) {
       result.stopped = Stop::kHarness;
@@ -143,7 +146,8 @@ class DiskCheck : public Check {
   // Of all expansions in this process.
   CrashCounts counts() const {
     const WorkerPool& workers = system_.workers();
-    return {workers.left_out(), workers.sampled(), workers.stood_for(), workers.runs(), workers.images()};
+    return {workers.left_out(), workers.sampled(), workers.stood_for(), workers.runs(), workers.images(),
+            workers.performed().bits()};
   }
   static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
   ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "expect/history.h"
 #include "finding/step_recorder.h"
 #include "finding/write_text.h"
 #include "tree/tree_text.h"
@@ -207,7 +208,9 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   told.kind = StoryStep::Kind::kCrash;
   Recovery recovery;
   RecoveryNotes notes;
-  Tree uninterrupted;
+  Tree uninterrupted, with_write;
+  bool in_write = false,
+       in_this = false;  // a power cut, and this one, was in the first write after a recovery
   Image image = disk.durable;
   uint64_t serial = disk.log.next_serial();
   for (uint32_t level = 0; level < step.cuts.size(); ++level) {
@@ -225,7 +228,8 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
       told = {};
       told.kind = StoryStep::Kind::kCrash;
       told.op = "recovery";
-      told.text = "the power goes again, in the middle of recovery";
+      told.text = in_this ? "the power goes again, in the first write after recovery"
+                          : "the power goes again, in the middle of recovery";
       tell_writes(told, disk.log, 0);
     }
     tell_cut(told, cut);
@@ -241,13 +245,23 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
           fmt::format("step {}: recovery {} fails before the power goes in it", step.id, level + 1));
     disk = MediaState(image, serial);
     disk.log = recovery.log;
+    const auto is_event = [](const Event* event) { return is_named(*event); };
+    disk.log.events(events_);
+    // A power cut beyond the events of the recovery is in the first write after it.
+    const auto events = static_cast<size_t>(std::count_if(events_.begin(), events_.end(), is_event));
+    in_this = level == 0 && step.cuts[1].after > events && !recovery.log_with_write.empty();
+    if (in_this) {
+      in_write = true;
+      with_write = recovery.tree_with_write;
+      disk.log = recovery.log_with_write;
+    }
     disk.log.rebase(serial);
     serial = disk.log.next_serial();
     names_.add(disk.log, 0, disk.log.base(), step.id, level + 1);
   }
   story_.image = image;
   const Tree* before = step.cuts.size() > 1 ? &uninterrupted : nullptr;
-  findings_ = worker_->judge(recovery, cut.promises, before).findings;
+  findings_ = worker_->judge(recovery, cut.promises, before, in_write ? &with_write : nullptr).findings;
   tell_recovery(told, findings_, recovery, notes, before);
   story_.steps.push_back(std::move(told));
   before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
@@ -276,6 +290,22 @@ void DiskTeller::persist_others(const std::set<uint64_t>& in_doubt) {
 std::string DiskTeller::fault_text() const {
   HasFaults* const faults = worker_->machine().target().has_faults();
   return faults == nullptr ? "" : faults->fault_text();
+}
+
+std::string DiskTeller::stale_text(const Tree& tree) const {
+  if (worker_->plan().setup.cuts.device.fresh == FreshContent::kZeros) return {};
+  constexpr size_t kMost = 1 << 20;  // bytes of a file that are looked at
+  std::vector<std::byte> bytes;
+  for (uint32_t id = 0; id < tree.node_limit(); ++id) {
+    if (!tree.has_node(NodeId{id}) || tree.node(NodeId{id}).type != FileType::kFile) continue;
+    const FileData& data = tree.node(NodeId{id}).data;
+    bytes.resize(std::min<uint64_t>(data.size(), kMost));
+    (void)data.read(0, bytes);
+    if (const auto block = find_garbage(bytes))
+      return fmt::format("; {} holds bytes that were on the disk before it was formatted, of block {}",
+                         path_of(tree, tree.birth(NodeId{id})), *block);
+  }
+  return {};
 }
 
 void DiskTeller::tell_op(const Op& op, const Step& named) {
@@ -323,9 +353,10 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
     if (!found(findings, kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
     const Walk walk = machine.walk_again();
     step.observed.push_back(
-        {kind, walk.error != 0
-                   ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
-                   : first_difference(walk.tree, worker_->reference().after().now())});
+        {kind,
+         walk.error != 0
+             ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
+             : first_difference(walk.tree, worker_->reference().after().now()) + stale_text(walk.tree)});
     step.expected.push_back(kind == FindingKind::kFailedChange
                                 ? "the tree as it was: the op has failed"
                                 : "the tree that the reference has after this op");
@@ -499,7 +530,8 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
     observe(FindingKind::kNotAllowed, first_difference(recovery.tree, worker_->reference().at_point().now()),
             "all that was there and is not damaged");
   else if (found(findings, FindingKind::kNotAllowed))
-    observe(FindingKind::kNotAllowed, worker_->reference().at_point().why_not(recovery.tree, past_),
+    observe(FindingKind::kNotAllowed,
+            worker_->reference().at_point().why_not(recovery.tree, past_) + stale_text(recovery.tree),
             fmt::format("what the contract '{}' allows", contract_name(kind_.claims.contract)));
   const bool told = !found(findings, FindingKind::kNotAllowed) || damaged;
   if (const std::string broken = told ? "" : broken_promise(recovery.tree); !broken.empty())

@@ -68,6 +68,8 @@ class DiskTeller {
     return worker_->plan().kinds.has(findings, kind);
   }
   std::string fault_text() const;
+  // That a file of the tree holds bytes of the fresh disk; empty if none does.
+  std::string stale_text(const Tree& tree) const;
 
   WorkerPool::Lease worker_;
   const TargetKind& kind_;

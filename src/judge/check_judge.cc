@@ -48,7 +48,8 @@ std::vector<FindingKind> CheckJudge::may_find() const {
 
 void CheckJudge::came_back(const Comeback& back, Opinion& opinion) {
   const Recovery& recovery = *back.recoveries[0];
-  if (back.uninterrupted != nullptr && recovery.alive && recovery.tree != *back.uninterrupted)
+  const auto is = [&](const Tree* tree) { return tree != nullptr && recovery.tree == *tree; };
+  if (back.uninterrupted != nullptr && recovery.alive && !is(back.uninterrupted) && !is(back.with_write))
     opinion.found(FindingKind::kNotRepeatable);
   if (recovery.sound) return;
   for (uint64_t left = rules_.counted(recovery.check, back.damaged); left != 0; left &= left - 1)

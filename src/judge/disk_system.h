@@ -59,6 +59,7 @@ class DiskSystem {
         }
       } while (!worker->stopped() && worker->run_again());
     }
+    workers_->add_performed(worker->machine().take_performed());
     workers_->add(worker->machine().cuts().counts(), worker->machine().recoverer().runs() - runs,
                   worker->machine().recoverer().images() - images);
   }

@@ -58,7 +58,9 @@ struct Comeback {
   std::span<const Recovery* const> recoveries;  // one for each machine
   size_t promises = 0;                  // promises of the op's log that had been made when the power went
   const Tree* uninterrupted = nullptr;  // after a power cut in recovery: what came back without it
-  bool damaged = false;                 // there was no power cut: the repair of a damaged start
+  // After a power cut in the first write after recovery: what came back without it, and that write.
+  const Tree* with_write = nullptr;
+  bool damaged = false;  // there was no power cut: the repair of a damaged start
 };
 
 class Judge {

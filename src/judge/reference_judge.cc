@@ -22,7 +22,8 @@ bool needs_space(OpKind kind) {
 ContractRules rules_of(const TargetKind& kind) {
   return {.data_unit = kind.limits.write_unit,
           .fsync_names = kind.claims.fsync_names,
-          .rename_both = kind.claims.rename_both};
+          .rename_both = kind.claims.rename_both,
+          .stale_data = kind.claims.stale_data};
 }
 
 // How many kinds of ops before this one the target has.
@@ -209,6 +210,8 @@ void ReferenceJudge::came_back(const Comeback& back, Opinion& opinion) {
   }
   if (!recovery.alive) return;
   if (is_allowed(recovery.tree)) return;
+  // What the contract allowed after the first power cut, with the first write after recovery.
+  if (back.with_write != nullptr && recovery.tree == *back.with_write) return;
   opinion.found(FindingKind::kNotAllowed);
   opinion.over = true;
 }

@@ -69,7 +69,8 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
-  return CheckPlan{std::move(setup), std::move(bounds), Image(geometry), rules,
+  Image blank = fresh_image(geometry, setup.cuts.device.fresh);
+  return CheckPlan{std::move(setup), std::move(bounds), std::move(blank), rules,
                    std::move(kinds), std::move(further)};
 }
 
@@ -265,11 +266,14 @@ bool Worker::next_state() {
   return true;
 }
 
-const Outcome& Worker::judge(const Recovery& recovery, size_t promises, const Tree* uninterrupted) {
+const Outcome& Worker::judge(const Recovery& recovery, size_t promises, const Tree* uninterrupted,
+                             const Tree* with_write) {
   reference_.begin_point(promises);
   const Recovery* const recoveries[] = {&recovery};
-  const Opinion opinion =
-      opinion_of({.recoveries = recoveries, .promises = promises, .uninterrupted = uninterrupted});
+  const Opinion opinion = opinion_of({.recoveries = recoveries,
+                                      .promises = promises,
+                                      .uninterrupted = uninterrupted,
+                                      .with_write = with_write});
   crash_.outcome = {opinion.findings, opinion.marks | recovery.marks, recovery.work};
   crash_.over = opinion.over || !recovery.alive || from_->system_ops >= setup_.max_system_ops;
   return crash_.outcome;
@@ -281,7 +285,8 @@ void Worker::judge_crash() {
   const Recovery* const recoveries[] = {&recovery};
   const Opinion opinion = opinion_of({.recoveries = recoveries,
                                       .promises = cuts.promises(),
-                                      .uninterrupted = cuts.level() == 0 ? nullptr : &cuts.tree_before()});
+                                      .uninterrupted = cuts.level() == 0 ? nullptr : &cuts.tree_before(),
+                                      .with_write = cuts.tree_with_write()});
   crash_.outcome = {opinion.findings, opinion.marks | recovery.marks, recovery.work};
   crash_.over = opinion.over || !recovery.alive || from_->system_ops >= setup_.max_system_ops;
   if (cuts.level() != 0) crash_.outcome.marks |= kCutInRecovery;

@@ -86,7 +86,8 @@ class Worker {
   bool run(const DiskSystemState& from, const Op& op, const InjectedFailure& failure);
   // Judges what came back from a power cut after so many promises, for a replay, and gives the state after
   // it.
-  const Outcome& judge(const Recovery& recovery, size_t promises, const Tree* uninterrupted);
+  const Outcome& judge(const Recovery& recovery, size_t promises, const Tree* uninterrupted,
+                       const Tree* with_write);
   void put_comeback(const Recovery& recovery, const MediaState& disk, DiskSystemState& to);
 
   Machine& machine() { return machine_; }

@@ -42,6 +42,13 @@ class WorkerPool {
   uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   uint64_t images() const { return images_.load(std::memory_order_relaxed); }
   void add(const CutCounts& counts, uint64_t runs, uint64_t images);
+  // The kinds of op that were performed since the last call.
+  OpSet take_performed() { return OpSet::of_bits(performed_.exchange(0, std::memory_order_relaxed)); }
+  OpSet performed() const { return OpSet::of_bits(performed_.load(std::memory_order_relaxed)); }
+  void add_performed(OpSet ops) {
+    const uint32_t known = performed_.load(std::memory_order_relaxed);
+    if ((ops.bits() & ~known) != 0) performed_.fetch_or(ops.bits(), std::memory_order_relaxed);
+  }
 
  private:
   static constexpr size_t kSlots = 64;
@@ -51,6 +58,7 @@ class WorkerPool {
   const CheckPlan plan_;
   std::array<std::atomic<Worker*>, kSlots> free_{};
   std::atomic<uint64_t> left_out_{0}, sampled_{0}, stood_for_{0}, runs_{0}, images_{0};
+  std::atomic<uint32_t> performed_{0};
 };
 
 }  // namespace sisyfs

@@ -50,6 +50,9 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
           says("volatile (a write is durable after a flush, or with FUA), through (when it returns)")),
       OptionSpec::choice("discarded", {"zeros", "old", "garbage"}, "zeros",
                          says("content of discarded blocks")),
+      OptionSpec::choice(
+          "fresh", {"garbage", "zeros"}, "garbage",
+          says("content of the disk before it is formatted: garbage that reports recognise, or zeros")),
       OptionSpec::integer(
           "samples", 0, 1000, 7,
           says("crash=subsets: random crash states of a crash point that has too many to try all")),
@@ -59,6 +62,10 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
       OptionSpec::flag("all_nested", false,
                        says("cut the power in recovery also before it has changed a block that it had read")),
   };
+}
+
+FreshContent fresh_of(const Options& options) {
+  return options.choice_text("fresh") == "zeros" ? FreshContent::kZeros : FreshContent::kGarbage;
 }
 
 OptionSpec both_ways_spec(bool by_default) {
@@ -91,6 +98,7 @@ void set_details(const Options& options, DeviceModel& device) {
     device.cache =
         options.choice_text("write_cache") == "through" ? WriteCache::kWriteThrough : WriteCache::kVolatile;
   device.discard = options.choice<DiscardReads>("discarded");
+  device.fresh = fresh_of(options);
 }
 
 }  // namespace
@@ -103,6 +111,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   else
     setup.cuts.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   set_details(options, setup.cuts.device);
+  setup.options = options.names();
   setup.cuts.enabled = crash != "none";
   setup.cuts.lazy = crash == "lazy";
   setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));

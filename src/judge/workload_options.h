@@ -19,12 +19,15 @@ void set_workload(const Options& options, DiskSetup& setup);
 inline constexpr std::string_view kThesisCuts = "prefixes", kPlainDiskCuts = "lazy";
 
 // The options about power cuts: kCutOptions. Each help text begins with `prefix`.
-inline constexpr std::string_view kCutOptions[] = {"crash",       "device",    "atomic",
-                                                   "write_cache", "discarded", "samples",
-                                                   "sample_seed", "nesting",   "all_nested"};
+inline constexpr std::string_view kCutOptions[] = {"crash",     "device",    "atomic",  "write_cache",
+                                                   "discarded", "fresh",     "samples", "sample_seed",
+                                                   "nesting",   "all_nested"};
 std::vector<OptionSpec> cut_specs(std::string_view prefix = "", std::string_view crash = kThesisCuts);
 // DiskSetup::kind is set before.
 void set_cuts(const Options& options, DiskSetup& setup);
+
+// The value of the option fresh. set_cuts() puts it into the device.
+FreshContent fresh_of(const Options& options);
 
 // The option both_ways, for targets that can recover by mount alone. set_cuts() reads it.
 OptionSpec both_ways_spec(bool by_default = false);

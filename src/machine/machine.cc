@@ -103,6 +103,7 @@ uint16_t Machine::take_new_edges() {
 
 bool Machine::perform(const Op& op) {
   load();
+  performed_ = performed_ | OpSet(op.kind);
   episode_.op = op;
   episode_.failure = ways_.failure();
   episode_.events_before = media_.state().log.size();

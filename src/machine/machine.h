@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "machine/episode.h"
 #include "machine/memo.h"
@@ -73,6 +74,8 @@ class Machine {
   Settler& settler() { return settler_; }
   Target& target() { return *target_; }
   uint16_t take_new_edges();
+  // The kinds of op that were performed since the last call.
+  OpSet take_performed() { return std::exchange(performed_, OpSet()); }
 
  protected:
   // A walk that is carried out.
@@ -111,6 +114,7 @@ class Machine {
   Snapshot memory_;
   ReadBack read_back_;
   Recovery repaired_;
+  OpSet performed_;
   std::vector<const Event*> events_;
 };
 

@@ -66,10 +66,36 @@ void PowerCuts::descend() {
   cut.log.rebase(from.serial);
   Level& to = *levels_[++level_];
   to.serial = cut.log.next_serial();
-  to.at_point = false;
+  to.at_point = to.in_write = false;
   to.event = kNoEvent;
   to.skip = first_change(from.recovered);
   to.points.restart(std::move(cut), 0);
+}
+
+// The power goes in the first write after the recovery that `level` cuts. That write may have read more than
+// the recovery, so all that the run has read is decided.
+bool PowerCuts::begin_write(Level& level) {
+  Level& from = *levels_[level_ - 1];
+  if (level_ != 1 || level.in_write || from.recovered.log_with_write.empty()) return false;
+  level.in_write = true;
+  Log log = from.recovered.log_with_write;
+  log.rebase(from.serial);
+  level.serial = log.next_serial();
+  level.skip = 0;
+  level.event = kNoEvent;
+  if (setup_.cuts.lazy) from.lazy.epoch().narrow(from.lazy.known(), rest_);
+  MediaState cut = setup_.cuts.lazy
+                       ? MediaState(rest_.durable(), rest_.durable(), Log(), rest_.undecided_log())
+                       : MediaState(from.state->image());
+  cut.log = std::move(log);
+  level.points.restart(std::move(cut), from.recovered.log.size());
+  return true;
+}
+
+const Tree* PowerCuts::tree_with_write() const {
+  for (uint32_t number = level_; number > 0; --number)
+    if (levels_[number]->in_write) return &levels_[number - 1]->recovered.tree_with_write;
+  return nullptr;
 }
 
 bool PowerCuts::next_nested_point(Level& level) {
@@ -91,7 +117,7 @@ bool PowerCuts::next() {
     Level& level = *levels_[level_];
     if (!level.at_point) {
       if (level_ == 0) return false;
-      if (!next_nested_point(level)) --level_;
+      if (!next_nested_point(level) && !begin_write(level)) --level_;
       continue;
     }
     if (!next_state(level)) {
@@ -105,7 +131,8 @@ bool PowerCuts::next() {
     if (!setup_.cuts.lazy && level.eager.is_sample() && !level.eager.complete()) ++counts_.sampled;
     ++counts_.outcomes;
     // What came back wrong needs no second power cut.
-    may_descend_ = level_ + 1 < levels_.size() && recovered_->sound && recovered_->work != 0;
+    may_descend_ = level_ + 1 < levels_.size() && recovered_->sound &&
+                   (recovered_->work != 0 || (level_ == 0 && !recovered_->log_with_write.empty()));
     return true;
   }
 }
@@ -139,7 +166,7 @@ PowerCuts::Cut PowerCuts::cut(uint32_t number, bool decided_by_trial) {
           level.reason,
           level.event,
           level.promises,
-          number == 0 ? nullptr : &levels_[number - 1]->recovered.log,
+          number == 0 ? nullptr : &log_of(number),
           number == 0 ? 0 : levels_[number - 1]->serial,
           {}};
   if (!setup_.cuts.lazy) {

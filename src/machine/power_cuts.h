@@ -13,6 +13,9 @@
 // The outcomes of a crash point are numbered: each crash state is followed by the outcomes of power cuts in
 // its recovery. The numbers depend on the disk and the setup alone, never on what was remembered.
 //
+// A system may leave a part of its recovery to its first write (RecoverySetup::with_first_write). The power
+// cuts in that write follow those in the recovery, at the same level.
+//
 // A power cut in recovery is skipped as long as recovery has changed nothing that it had read: a second
 // recovery then reads the same and does the same (FiSC, 6.1).
 #pragma once
@@ -68,6 +71,9 @@ class PowerCuts {
   const CrashState* built() const { return setup_.cuts.lazy || level_ != 0 ? nullptr : levels_[0]->state; }
   // What came back at level 0, where this outcome is deeper.
   const Tree& tree_before() const { return levels_[0]->recovered.tree; }
+  // Where a power cut up to the one at hand was in the first write after a recovery: the tree with that
+  // write.
+  const Tree* tree_with_write() const;
   // Promises of the op's log that had been made when the power went in the op.
   size_t promises() const { return levels_[0]->promises; }
   bool lost_anything() const;
@@ -107,8 +113,9 @@ class PowerCuts {
     uint64_t serial = 0;  // of the first event of the recovery from it
     size_t skip = 0;      // up to here no event changed what was read
     bool at_point = false;
-    StateCount judged;   // of this crash point, so far
-    Recovery recovered;  // where there is a level below
+    bool in_write = false;  // the log is that of the first write after the recovery
+    StateCount judged;      // of this crash point, so far
+    Recovery recovered;     // where there is a level below
     CrashState* state = nullptr;
   };
 
@@ -116,6 +123,11 @@ class PowerCuts {
   bool next_state(Level& level);
   bool next_nested_point(Level& level);
   void descend();
+  bool begin_write(Level& level);
+  const Log& log_of(uint32_t number) const {
+    const Recovery& from = levels_[number - 1]->recovered;
+    return levels_[number]->in_write ? from.log_with_write : from.log;
+  }
   size_t first_change(const Recovery& recovery);
 
   const DiskSetup& setup_;

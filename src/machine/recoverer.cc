@@ -154,6 +154,31 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     notes->check = report_;
   }
   if (setup_.cuts.nesting != 0) out.blocks.assign(reads_.addresses().begin(), reads_.addresses().end());
+  out.log_with_write = Log();
+  if (out.sound && notes == nullptr && setup_.cuts.nesting != 0 && setup_.recovery.with_first_write) {
+    media_.watch(&reads_, run);
+    write_first(image, run, out);
+    media_.watch(nullptr);
+  }
+}
+
+// A fault or an answer that is wrong is found when the op is one of a path.
+void Recoverer::write_first(const Image& image, LazyStates* run, Recovery& out) {
+  const std::optional<Op> op = first_write(setup_.kind, bounds_, out.tree);
+  if (!op) return;
+  load_again(image, run);
+  if (check_ != nullptr && !alone_) {
+    report_.clear();
+    check_->fsck(media_, FsckMode::kRepair, &report_);
+  }
+  const int error = target_.mount(media_);
+  const size_t events = media_.state().log.size();
+  const int answer = error == 0 ? target_.apply(*op).error : error;
+  (void)marks_of(marks_);
+  if (take_faults() != 0 || error != 0 || events != out.log.size()) return;
+  out.log_with_write = media_.state().log;
+  out.tree_with_write = out.tree;
+  if (answer == 0) (void)sisyfs::apply(*op, out.tree_with_write);
 }
 
 const Snapshot& Recoverer::save() { return memory_ = save_now(); }

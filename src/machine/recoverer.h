@@ -92,6 +92,8 @@ class Recoverer {
   void check_after_mount(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   // Mounts the other way, without the repair or with it, and compares. Adds to `out`.
   void compare_ways(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
+  // Recovers once more and then does the first write, for power cuts in it.
+  void write_first(const Image& image, LazyStates* run, Recovery& out);
   uint16_t blocks_written();
 
   const Bounds& bounds_;

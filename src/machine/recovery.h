@@ -54,6 +54,10 @@ struct Recovery {
   Tree tree;
   Log log;             // events of the repair and the mount
   uint32_t reads = 0;  // blocks that were read for it, without the trial of use
+  // With RecoverySetup::with_first_write: the events of the repair, the mount and then the first write, and
+  // the tree after it. The log is empty where there is none.
+  Log log_with_write;
+  Tree tree_with_write;
   // All blocks that were read. Only where power cuts in recovery are tried.
   std::vector<BlockAddress> blocks;
 };

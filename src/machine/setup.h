@@ -43,6 +43,8 @@ struct RecoverySetup {
   // The mount recovers without the repair, and the check afterwards must find nothing to do (R4). Otherwise
   // the repair comes before each mount.
   bool mount_alone = false;
+  // With nesting: the first write after a recovery counts as a part of it, and the power goes in it too.
+  bool with_first_write = false;
   bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
 };
@@ -73,6 +75,8 @@ struct DiskSetup {
   uint32_t max_system_ops = UINT32_MAX;
   MoveLimits limits;
   unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
+  // Names of the options of the target: a report suggests only these.
+  std::vector<std::string> options;
   // Why what was found cannot be relied on, if so; asked after a search.
   std::function<std::optional<std::string>()> trouble;
   // The edges of the target's code, if it is instrumented; asked before and after a search.

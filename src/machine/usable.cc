@@ -141,6 +141,19 @@ class Trial {
 
 }  // namespace
 
+std::optional<Op> first_write(const TargetKind& kind, const Bounds& bounds, const Tree& tree) {
+  if (kind.ops.has(OpKind::kCreate) && tree.count(FileType::kFile) < kind.limits.max_files) {
+    for (const std::string& name : bounds.names)
+      if (tree.child(kRootNode, name) == kNoNode) return Op::of(OpKind::kCreate, Path("/").child(name));
+  }
+  if (!kind.ops.has(OpKind::kUnlink)) return std::nullopt;
+  for (const Tree::Entry& entry : tree.children(kRootNode)) {
+    if (tree.node(entry.node).type == FileType::kFile && Path::holds(entry.name()))
+      return Op::of(OpKind::kUnlink, Path("/").child(entry.name()));
+  }
+  return std::nullopt;
+}
+
 bool is_usable(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
                std::string* why) {
   disk.begin_scratch(Media::Keep::kNothing);

@@ -4,12 +4,17 @@
 // is room again; the system unmounts, its own repair finds nothing and changes nothing, and it mounts empty.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "disk/media.h"
 #include "target/target.h"
 
 namespace sisyfs {
+
+// The first write that a trial of use does to a system with this tree: it makes a file, or deletes one if
+// there is no place for another. Nothing if neither is possible.
+std::optional<Op> first_write(const TargetKind& kind, const Bounds& bounds, const Tree& tree);
 
 // Tries a mounted target that holds `tree`. True if all went well; otherwise `why`, if not null, says what
 // did not. Target and media are used up.

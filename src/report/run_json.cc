@@ -157,6 +157,10 @@ Json to_json(const Setup& setup, const Check& check, const SearchOptions& option
   json["marks"] = Json::object();
   for (const MarkInfo& mark : check.marks())
     json["marks"][std::string(mark.says)] = (result.marks & mark.bit) != 0;
+  json["not_tried"] = Json::array();
+  for (const NotTried& one : result.not_tried)
+    json["not_tried"].push_back(
+        {{"what", one.what}, {"setting", one.setting.empty() ? Json() : Json(one.setting)}});
   json["findings"] = Json::array();
   for (const ToldFinding& finding : findings) json["findings"].push_back(to_json(finding));
   return json;

@@ -211,6 +211,16 @@ std::string only_text(const KindTable& kinds, const SearchOptions& options, cons
   return out;
 }
 
+// "power cuts in recovery (--set nesting=1); ..."
+std::string not_tried_text(std::span<const NotTried> all) {
+  std::string out;
+  for (const NotTried& one : all) {
+    out += (out.empty() ? "" : "; ") + one.what;
+    if (!one.setting.empty()) out += fmt::format(" (--set {})", one.setting);
+  }
+  return out;
+}
+
 std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
   const char* when = since_when(options);
   if (edges.known == 0) return fmt::format("{} reached{}", plural(edges.reached, "edge"), when);
@@ -293,6 +303,9 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
     ((result.marks & mark.bit) != 0 ? reached : missed).push_back(printable(mark.says));
   if (!reached.empty()) out += fmt::format("  reached   {}\n", fmt::join(reached, "; "));
   if (!missed.empty()) out += fmt::format("  never     {}\n", fmt::join(missed, "; "));
+  // A search that ended at a finding says nothing about the rest.
+  if (!result.not_tried.empty() && result.verdict != Verdict::kFail)
+    out += fmt::format("  not tried {}\n", not_tried_text(result.not_tried));
   return out;
 }
 

@@ -57,6 +57,12 @@ class Options {
   // lists the allowed values.
   Status set(std::string_view assignment);
 
+  // All names, in the order of their declaration.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const OptionSpec& spec : specs_) all.push_back(spec.name);
+    return all;
+  }
   bool has(std::string_view name) const { return position(name) != specs_.size(); }
   // Whether its value is not the fallback.
   bool differs(std::string_view name) const;

@@ -64,6 +64,9 @@ class OpSet {
       : bits_(((uint32_t{1} << static_cast<uint32_t>(kinds)) | ... | 0)) {}
   static constexpr OpSet all() { return OpSet(Bits{(uint32_t{1} << kOpKinds) - 1}); }
 
+  static constexpr OpSet of_bits(uint32_t bits) { return OpSet(Bits{bits}); }
+  constexpr uint32_t bits() const { return bits_; }
+
   constexpr bool has(OpKind kind) const { return (bits_ >> static_cast<uint32_t>(kind)) & 1; }
   friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ | b.bits_}); }
   friend constexpr OpSet operator&(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ & b.bits_}); }

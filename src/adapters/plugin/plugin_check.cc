@@ -83,9 +83,9 @@ Result<Geometry> geometry_of(const Options& options) {
 
 // Checks that format, mount and walk work. A fault here comes before any trace, so it is an error and no
 // finding.
-Status try_start(PluginHost& host, const TargetKind& kind) {
+Status try_start(PluginHost& host, const TargetKind& kind, FreshContent fresh) {
   const std::unique_ptr<Target> target = kind.make();
-  Media disk{Image(kind.disks)};
+  Media disk{fresh_image(kind.disks, fresh)};
   const auto tell = [&](const char* call, int error) -> Status {
     if (target->has_faults()->take_faults() != 0)
       return system_error(fmt::format("{} cannot be brought to its start: {}", host.code().path(),
@@ -114,7 +114,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
   DiskSetup setup;
   setup.kind = plugin_kind(host, claims);
-  if (Status s = try_start(*host, setup.kind); !s) return s.error();
+  if (Status s = try_start(*host, setup.kind, fresh_of(options)); !s) return s.error();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.disk = options.choice_text("fail") != "memory";
   setup.failures.memory = options.choice_text("fail") != "disk";
@@ -124,9 +124,10 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   setup.trouble = [host] { return host->trouble(); };
   setup.edges = [host] { return host->edges(); };
   set_workload(options, setup);
+  setup.recovery.with_first_write = true;
   setup.recovery.mount_alone = recovers_alone(code->table());
   if (geometry->erase_blocks != 0) {
-    for (const char* name : {"device", "atomic", "write_cache", "discarded"})
+    for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh"})
       if (options.differs(name))
         return bad_input(fmt::format("{} is an option of disks, and this plug-in is on raw flash", name));
     setup.cuts.device = *DeviceModel::preset("nand");

@@ -64,6 +64,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   Result<DeviceModel> device = DeviceModel::preset("nand");
   if (!device) return device.error();
   DiskSetup setup;
+  setup.options = options.names();
   setup.kind = kind_of(config);
   setup.cuts.device = *device;
   setup.cuts.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";

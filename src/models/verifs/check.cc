@@ -53,6 +53,7 @@ Config config_of(Version version, const Options& options) {
 DiskSetup setup_of(Version version, const Options& options) {
   const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
   DiskSetup setup;
+  setup.options = options.names();
   setup.kind = kind_of(config_of(version, options));
   Bounds& bounds = setup.bounds;
   bounds.max_files = count("files");
