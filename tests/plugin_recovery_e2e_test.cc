@@ -54,5 +54,17 @@ TEST(PluginRecoveryTest, AStructureIsCheckedOnADiskWithACache) {
   EXPECT_EQ(check_plugin("ledger_never_flushes", "--depth 4 --set crash=prefixes").code, 0);
 }
 
+// Regression: a file system that commits a large write in parts could not say so, and was blamed for it.
+TEST(PluginRecoveryTest, AWriteMayBeSplitWhereThatIsClaimed) {
+  const std::string two_units = "--depth 3 --set write=2 --set file_blocks=2";
+  const Answer right = check_plugin("ledger_split_writes", two_units);
+  EXPECT_EQ(right.code, 0) << right.text;
+  for (const char* wrong : {"ledger_hidden_split", "ledger_last_first"}) {
+    const Answer a = check_plugin(wrong, two_units);
+    EXPECT_EQ(a.code, 1) << wrong << "\n" << a.text;
+    EXPECT_THAT(a.text, HasSubstr("not-allowed (R3")) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs::plugin_recovery_e2e_test

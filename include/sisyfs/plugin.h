@@ -103,6 +103,8 @@ enum sisyfs_promise {
   /* A call that needs space may return -ENOSPC, and then changes nothing. A write may return fewer bytes than
    * it was given, but not 0 and in multiples of write_unit, and has then written just these. */
   SISYFS_LIMITED_SPACE = 1 << 5,
+  /* A power cut may leave the beginning of a write, in whole units: of write_unit bytes, or of a block. */
+  SISYFS_SPLIT_WRITES = 1 << 6,
 };
 
 /* The table of a plug-in: what it claims, and its functions.

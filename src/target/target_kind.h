@@ -38,6 +38,7 @@ struct Claims {
   bool rename_both = false;               // a power cut may leave the old and the new name of a rename
   bool mount_recovers = false;            // after a power cut mount() alone is enough
   bool limited_space = false;  // may answer ENOSPC to an op that needs room, and then changes nothing
+  bool split_writes = false;   // a power cut may leave the first write units of one write
 };
 
 // What a target cannot hold. The workload stays within these limits.

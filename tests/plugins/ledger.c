@@ -22,6 +22,9 @@ enum fault {
   WRONG_ERRNOS,  /* create and unlink give errnos that are wrong */
   SHORT_WRITES,  /* no fault: a write takes 64 bytes at most and says so */
   LYING_WRITES,  /* a write takes all bytes and says that it took 64 */
+  SPLIT_WRITES,  /* no fault: a commit for each unit of a write, and it says so */
+  HIDDEN_SPLIT,  /* a commit for each unit of a write, and it does not say so */
+  LAST_FIRST,    /* as SPLIT_WRITES, and the last unit is written first */
 };
 #ifndef LEDGER_FAULT
 #define LEDGER_FAULT NONE
@@ -30,6 +33,7 @@ enum fault {
 #define FILES 4
 #define BLOCK 512
 #define MOST 128 /* bytes of a file */
+#define UNIT 64  /* write_unit; a file has two of them */
 #define MAGIC 0x4c656467u
 
 enum { kDirectory = 0, kInodes = 1, kHead = 5, kNewDirectory = 6, kNewInode = 7, kBlocks = 8 };
@@ -189,8 +193,17 @@ static int64_t ledger_write(void *self, const char *path, uint64_t offset, const
   const int found = find(disk, path, &directory, &inode);
   if (found < 0) return found;
   if (offset > MOST || length > MOST - offset) return -EFBIG;
-  const uint32_t told = LEDGER_FAULT >= SHORT_WRITES && length > 64 ? 64 : length;
+  const int is_short = LEDGER_FAULT == SHORT_WRITES || LEDGER_FAULT == LYING_WRITES;
+  const uint32_t told = is_short && length > 64 ? 64 : length;
   if (LEDGER_FAULT == SHORT_WRITES) length = told;
+  if (LEDGER_FAULT >= SPLIT_WRITES && LEDGER_FAULT <= LAST_FIRST && length > UNIT) {
+    const uint32_t first = LEDGER_FAULT == LAST_FIRST ? UNIT : 0, second = UNIT - first;
+    const char *units = bytes;
+    const int64_t wrote = ledger_write(self, path, offset + first, units + first, UNIT);
+    if (wrote < 0) return wrote;
+    const int64_t more = ledger_write(self, path, offset + second, units + second, length - UNIT);
+    return more < 0 ? more : (int64_t)length;
+  }
   memcpy(inode.data + offset, bytes, length);
   if (inode.length < offset + length) inode.length = (uint32_t)(offset + length);
   const int error = commit(disk, kInodes + (uint32_t)found, &directory, &inode);
@@ -252,10 +265,11 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .summary = "a journal of one call, and an fsck",
       .contract = LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? SISYFS_STRUCTURE : SISYFS_ATOMIC,
       .promises = SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE |
+                  (LEDGER_FAULT == SPLIT_WRITES || LEDGER_FAULT == LAST_FIRST ? SISYFS_SPLIT_WRITES : 0) |
                   (LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? 0 : SISYFS_DURABLE_OPS),
       .block_size = BLOCK,
       .block_count = kBlocks,
-      .write_unit = 64,
+      .write_unit = UNIT,
       .max_file_size = MOST,
       .format = ledger_format,
       .mount = ledger_mount,

@@ -366,7 +366,8 @@ TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& cla
                  .fsync_all = promises(SISYFS_FSYNC_ALL),
                  .rename_both = promises(SISYFS_RENAME_BOTH),
                  .mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || table.fsck == nullptr,
-                 .limited_space = promises(SISYFS_LIMITED_SPACE)};
+                 .limited_space = promises(SISYFS_LIMITED_SPACE),
+                 .split_writes = promises(SISYFS_SPLIT_WRITES)};
   kind.limits.write_unit = claims.unit;
   if (table.max_files != 0) kind.limits.max_files = table.max_files;
   if (table.max_depth != 0) kind.limits.max_depth = table.max_depth;
