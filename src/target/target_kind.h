@@ -46,6 +46,7 @@ struct Limits {
   uint32_t max_files = UINT32_MAX;
   uint32_t max_depth = UINT32_MAX;              // names in a path
   uint32_t write_unit = 1;                      // offsets and lengths are multiples of this, in bytes
+  uint32_t whole_unit = 0;                      // bytes that the device must not tear; 0: a block
   uint64_t max_file_size = FileData::kMaxSize;  // in bytes
   // The only names that the target knows, all different to it. Empty: any name.
   std::vector<std::string> fixed_names;

@@ -25,13 +25,17 @@ enum fault {
   SPLIT_WRITES,  /* no fault: a commit for each unit of a write, and it says so */
   HIDDEN_SPLIT,  /* a commit for each unit of a write, and it does not say so */
   LAST_FIRST,    /* as SPLIT_WRITES, and the last unit is written first */
+  WHOLE_UNIT,    /* no fault: a head that must not tear has two blocks, and it says so */
+  TORN_HEAD,     /* the same, and it does not say so */
+  ONE_WRITE,     /* as WHOLE_UNIT, and the head is written together with what it leads to */
 };
 #ifndef LEDGER_FAULT
 #define LEDGER_FAULT NONE
 #endif
 
 #define FILES 4
-#define BLOCK 512
+#define SECTORS (LEDGER_FAULT >= WHOLE_UNIT ? 2 : 1) /* in a block of this file system */
+#define BLOCK (512 * SECTORS)
 #define MOST 128 /* bytes of a file */
 #define UNIT 64  /* write_unit; a file has two of them */
 #define MAGIC 0x4c656467u
@@ -50,7 +54,8 @@ struct inode {
 };
 struct head {
   uint32_t magic, inode; /* inode: a block, 0: the journal is empty */
-  unsigned char rest[BLOCK - 8];
+  unsigned char rest[BLOCK - 12];
+  uint32_t again; /* as inode */
 };
 _Static_assert(sizeof(struct directory) == BLOCK, "one block");
 _Static_assert(sizeof(struct inode) == BLOCK, "one block");
@@ -59,17 +64,21 @@ _Static_assert(sizeof(struct head) == BLOCK, "one block");
 static int flush(const sisyfs_disk *disk) { return LEDGER_FAULT == NEVER_FLUSHES ? 0 : disk->flush(disk); }
 
 static int put(const sisyfs_disk *disk, uint64_t block, const void *bytes) {
-  return disk->write(disk, block, 1, bytes);
+  return disk->write(disk, block * SECTORS, SECTORS, bytes);
+}
+
+static int get(const sisyfs_disk *disk, uint64_t block, void *bytes) {
+  return disk->read(disk, block * SECTORS, SECTORS, bytes);
 }
 
 static int put_head(const sisyfs_disk *disk, uint32_t inode) {
-  struct head head = {.magic = MAGIC, .inode = inode};
+  struct head head = {.magic = MAGIC, .inode = inode, .again = inode};
   const int error = put(disk, kHead, &head);
   return error != 0 ? error : flush(disk);
 }
 
 static int load_directory(const sisyfs_disk *disk, struct directory *directory) {
-  const int error = disk->read(disk, kDirectory, 1, directory);
+  const int error = get(disk, kDirectory, directory);
   return error != 0 ? error : directory->magic == MAGIC ? 0 : -EIO;
 }
 
@@ -84,6 +93,16 @@ static int finish(const sisyfs_disk *disk, uint32_t block, const struct director
 
 static int commit(const sisyfs_disk *disk, uint32_t block, const struct directory *directory,
                   const struct inode *inode) {
+  if (LEDGER_FAULT == ONE_WRITE) {
+    struct {
+      struct head head;
+      struct directory directory;
+      struct inode inode;
+    } all = {{.magic = MAGIC, .inode = block, .again = block}, *directory, *inode};
+    const int wrong = disk->write(disk, kHead * SECTORS, 3 * SECTORS, &all);
+    if (wrong != 0) return wrong;
+    return flush(disk) != 0 ? -EIO : finish(disk, block, directory, inode, 1);
+  }
   int error = put(disk, kNewDirectory, directory);
   if (error == 0) error = put(disk, kNewInode, inode);
   if (error == 0) error = flush(disk);
@@ -94,9 +113,9 @@ static int commit(const sisyfs_disk *disk, uint32_t block, const struct director
 /* The inode block that the journal holds, 0 if it is empty, or a negative errno. */
 static int pending(const sisyfs_disk *disk) {
   struct head head;
-  const int error = disk->read(disk, kHead, 1, &head);
+  const int error = get(disk, kHead, &head);
   if (error != 0) return error;
-  return head.magic != MAGIC || head.inode >= kHead ? -EIO : (int)head.inode;
+  return head.magic != MAGIC || head.inode >= kHead || head.again != head.inode ? -EIO : (int)head.inode;
 }
 
 static int replay(const sisyfs_disk *disk, int clears) {
@@ -104,8 +123,8 @@ static int replay(const sisyfs_disk *disk, int clears) {
   struct inode inode;
   const int block = pending(disk);
   if (block <= 0) return block;
-  int error = disk->read(disk, kNewDirectory, 1, &directory);
-  if (error == 0) error = disk->read(disk, kNewInode, 1, &inode);
+  int error = get(disk, kNewDirectory, &directory);
+  if (error == 0) error = get(disk, kNewInode, &inode);
   return error != 0 ? error : finish(disk, (uint32_t)block, &directory, &inode, clears);
 }
 
@@ -136,7 +155,7 @@ static int find(const sisyfs_disk *disk, const char *path, struct directory *dir
   if (path[1] == 0) return -EISDIR;
   for (int i = 0; i < FILES; i++) {
     if (directory->names[i][0] == 0 || strcmp(directory->names[i], path + 1) != 0) continue;
-    error = disk->read(disk, (uint64_t)(kInodes + i), 1, inode);
+    error = get(disk, (uint64_t)(kInodes + i), inode);
     return error != 0 ? error : inode->magic == MAGIC && inode->length <= MOST ? i : -EIO;
   }
   return -ENOENT;
@@ -267,8 +286,9 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .promises = SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE |
                   (LEDGER_FAULT == SPLIT_WRITES || LEDGER_FAULT == LAST_FIRST ? SISYFS_SPLIT_WRITES : 0) |
                   (LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? 0 : SISYFS_DURABLE_OPS),
-      .block_size = BLOCK,
-      .block_count = kBlocks,
+      .block_size = 512,
+      .block_count = kBlocks * SECTORS,
+      .whole_unit = LEDGER_FAULT == WHOLE_UNIT || LEDGER_FAULT == ONE_WRITE ? BLOCK : 0,
       .write_unit = UNIT,
       .max_file_size = MOST,
       .format = ledger_format,
