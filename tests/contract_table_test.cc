@@ -11,6 +11,7 @@
 #include "expect/expectation.h"
 #include "tree/tree_text.h"
 #include "workload/op.h"
+#include "workload/write_parts.h"
 
 namespace sisyfs::contract_table_test {
 namespace {
@@ -68,9 +69,11 @@ std::vector<Row> table() {
   return rows;
 }
 
-// Rules of the contract, and that every call promises all that was done until it returns.
+// Rules of the contract, that every call promises all that was done until it returns, and that a power cut
+// may split a write.
 struct Rules : ContractRules {
   bool sync_mount = false;
+  bool split_writes = false;
 };
 
 Rules rules_of(const Row& row) {
@@ -84,6 +87,8 @@ Rules rules_of(const Row& row) {
       rules.stale_data = true;
     } else if (word == "sync_mount") {
       rules.sync_mount = true;
+    } else if (word == "split_writes") {
+      rules.split_writes = true;
     } else if (word.starts_with("unit ")) {
       rules.data_unit = static_cast<uint32_t>(std::stoul(word.substr(5)));
     } else {
@@ -115,6 +120,8 @@ Expectation after(Contract contract, const Row& row) {
     const Op op = op_of(call);
     Tree tree = e.now();
     EXPECT_EQ(apply(op, tree).error, 0) << row.history;
+    if (rules.split_writes)
+      each_part(op, e.now(), rules.data_unit, [&](Tree part) { e.reach_part(std::move(part)); });
     e.begin_op(tree);
     if (in_flight) break;
     e.end_op(0);

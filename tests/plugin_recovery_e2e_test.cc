@@ -79,5 +79,36 @@ TEST(PluginRecoveryTest, AStructureIsCheckedOnADiskWithACache) {
   EXPECT_EQ(check_plugin("ledger_never_flushes", "--depth 4 --set crash=prefixes").code, 0);
 }
 
+// Regression: a file system that commits a large write in parts could not say so, and was blamed for it.
+TEST(PluginRecoveryTest, AWriteMayBeSplitWhereThatIsClaimed) {
+  const std::string two_units = "--depth 3 --set write=2 --set file_blocks=2";
+  const Answer right = check_plugin("ledger_split_writes", two_units);
+  EXPECT_EQ(right.code, 0) << right.text;
+  for (const char* wrong : {"ledger_hidden_split", "ledger_last_first"}) {
+    const Answer a = check_plugin(wrong, two_units);
+    EXPECT_EQ(a.code, 1) << wrong << "\n" << a.text;
+    EXPECT_THAT(a.text, HasSubstr("not-allowed (R3")) << wrong;
+  }
+}
+
+// Regression: a file system that is meant for devices with sectors of 1024 bytes was blamed on a device that
+// tears sectors of 512.
+TEST(PluginRecoveryTest, ADeviceDoesNotTearWhatThePluginNeedsWhole) {
+  for (const char* device : {"hostile", "torn", "scattered --set crash=subsets"}) {
+    const std::string on = std::string("--depth 2 --set device=") + device;
+    const Answer right = check_plugin("ledger_whole_unit", on);
+    EXPECT_EQ(right.code, 0) << device << "\n" << right.text;
+    EXPECT_THAT(right.text, HasSubstr("it does not tear within 1024 bytes, which the target needs whole"));
+    EXPECT_EQ(check_plugin("ledger_torn_head", on).code, 1) << device;
+    EXPECT_EQ(check_plugin("ledger_one_write", on).code, 1) << device << ": it tears between units";
+  }
+  const Answer whole = check_plugin("ledger_one_write", "--depth 2");
+  EXPECT_EQ(whole.code, 0) << "no write tears\n" << whole.text;
+  const Answer small = check_plugin("ledger_whole_unit", "--depth 2 --set device=hostile --set atomic=512");
+  EXPECT_EQ(small.code, 2) << small.text;
+  EXPECT_THAT(small.text, HasSubstr("the target needs 1024 bytes to be written whole"));
+  EXPECT_EQ(check_plugin("ledger_whole_unit", "--depth 2 --set device=hostile --set atomic=4096").code, 0);
+}
+
 }  // namespace
 }  // namespace sisyfs::plugin_recovery_e2e_test

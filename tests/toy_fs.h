@@ -27,6 +27,7 @@
 
 #include "disk/media.h"
 #include "target/target.h"
+#include "workload/write_parts.h"
 
 namespace sisyfs::toy {
 
@@ -39,10 +40,12 @@ enum class When : uint8_t {
   kAsked,    // fsync writes and flushes what it speaks of and nothing else, sync everything
 };
 
-// The first two lines are ways to work, the rest are mistakes.
+// The first three lines are ways to work, the rest are mistakes.
 struct Habits {
   When when = When::kAtOnce;
   bool torn_data = false;         // each data unit is a write of its own
+  bool split_writes = false;      // each data unit of a write is a record of its own, with the size up to it
+  bool backwards = false;         // with it, and a mistake: from the last unit to the first
   bool any_order = false;         // recovery takes every record, also behind one that is missing
   bool stale_data = false;        // units that were lost hold what lay there before, not zeros
   bool late_inode = false;        // a name is written before its inode, and recovery keeps it
@@ -62,6 +65,7 @@ struct Claim {
   Contract contract = Contract::kFsync;
   bool sync_mount = false;
   bool fsync_names = false;
+  bool split_writes = false;
 };
 
 class ToyFs : public Target, public SavesMemory {
@@ -113,9 +117,8 @@ class ToyFs : public Target, public SavesMemory {
     const OpResult result = sisyfs::apply(op, after);
     if (result.error != 0) return result;
     if (!(after == memory_.tree)) {
-      const std::vector<Fact> before = facts_of(memory_.tree);
-      memory_.tree = std::move(after);
-      note(op, changes(before, facts_of(memory_.tree)));
+      const Tree before = std::exchange(memory_.tree, std::move(after));
+      for (const std::vector<Fact>& record : records_of(op, before)) note(op, record);
     }
     const bool forgotten = habits_.forgets.has(op.kind);
     if (op.kind == OpKind::kSync && !forgotten) keep([](const Fact&) { return true; });
@@ -327,6 +330,31 @@ class ToyFs : public Target, public SavesMemory {
     append(memory_.records, 2, {inodes, rest.end()});
   }
 
+  // The facts that the op changed, as records: one, or one for each unit of a write.
+  std::vector<std::vector<Fact>> records_of(const Op& op, const Tree& before) const {
+    std::vector<Fact> facts = facts_of(before);
+    std::vector<std::vector<Fact>> records;
+    const auto add = [&](const Tree& reached) {
+      std::vector<Fact> next = facts_of(reached);
+      records.push_back(changes(facts, next));
+      facts = std::move(next);
+    };
+    if (habits_.split_writes && !habits_.backwards) each_part(op, before, kUnit, add);
+    add(memory_.tree);
+    // Backwards: the size with the last unit, then the unit before it, ...
+    const bool backwards = habits_.backwards && kWriteOps.has(op.kind);
+    while (backwards && records.back().size() > 1 &&
+           records.back()[records.back().size() - 2].kind == kData) {
+      std::vector<Fact>& last = records.back();
+      std::vector<Fact> rest;
+      for (const Fact& fact : last)
+        if (fact.kind == kData && fact.at != last.back().at) rest.push_back(fact);
+      std::erase_if(last, [&](const Fact& f) { return f.kind == kData && f.at != last.back().at; });
+      records.push_back(std::move(rest));
+    }
+    return records;
+  }
+
   void note(const Op& op, std::vector<Fact> changed) {
     if (habits_.when == When::kAsked) return remember(op, changed);
     // Where records come back in any order, what takes a name away waits for what came before it, and what
@@ -401,6 +429,7 @@ inline TargetKind kind_of(const Habits& habits, const Claim& claim) {
   kind.claims.contract = claim.contract;
   kind.claims.durable_ops = claim.sync_mount;
   kind.claims.fsync_names = claim.fsync_names;
+  kind.claims.split_writes = claim.split_writes;
   kind.limits.write_unit = kUnit;
   kind.limits.max_file_size = 2 * kUnit;
   kind.disks = {.block_size = ToyFs::kBlockSize, .block_count = BlockCount(2 + 2 * kLog)};

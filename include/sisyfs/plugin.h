@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define SISYFS_PLUGIN_MAJOR 1
-#define SISYFS_PLUGIN_MINOR 1
+#define SISYFS_PLUGIN_MINOR 2
 
 /* The disk. Addresses and counts are in blocks. Valid until unmount() or the power cut. */
 typedef struct sisyfs_disk sisyfs_disk;
@@ -103,6 +103,8 @@ enum sisyfs_promise {
   /* A call that needs space may return -ENOSPC, and then changes nothing. A write may return fewer bytes than
    * it was given, but not 0 and in multiples of write_unit, and has then written just these. */
   SISYFS_LIMITED_SPACE = 1 << 5,
+  /* A power cut may leave the beginning of a write, in whole units: of write_unit bytes, or of a block. */
+  SISYFS_SPLIT_WRITES = 1 << 6,
   /* A power cut may leave any bytes where a file was written for the first time: what was on the disk before,
    * as ext4 does with data=writeback. Counts under SISYFS_ORDERED and SISYFS_FSYNC. */
   SISYFS_STALE_DATA = 1 << 7,
@@ -173,6 +175,10 @@ typedef struct sisyfs_plugin {
 
   /* Since 1.1. As write, to a file opened with O_SYNC: the bytes are durable when it returns. */
   int64_t (*write_sync)(void* fs, const char* path, uint64_t offset, const void* bytes, uint32_t length);
+
+  /* Since 1.2. So many bytes, at a multiple of it, are written whole or not at all by each device that this
+   * file system is meant for: a device that tears writes does not tear below it. 0: a block. */
+  uint32_t whole_unit;
 } sisyfs_plugin;
 
 #define SISYFS_PLUGIN_HEADER \

@@ -41,7 +41,17 @@ std::string order_text(const DeviceModel& model) {
   return fmt::format("{}, and are durable after a flush or with FUA", order);
 }
 
+std::string tearing_text(const DeviceModel& model, const Geometry& geometry);
+
 std::string unit_text(const DeviceModel& model, const Geometry& geometry) {
+  const bool needed = !model.writes_are_tied() && model.whole_bytes > geometry.block_size;
+  return tearing_text(model, geometry) +
+         (needed ? fmt::format("; it does not tear within {} bytes, which the target needs whole",
+                               model.whole_bytes)
+                 : "");
+}
+
+std::string tearing_text(const DeviceModel& model, const Geometry& geometry) {
   if (model.writes_are_tied()) return "a write is kept whole or not at all";
   const bool told = model.unit_bytes != geometry.block_size;  // otherwise a block stands for a sector
   if (model.keeps_order())
@@ -115,7 +125,15 @@ Status DeviceModel::check(const Geometry& geometry) const {
         fmt::format("Erase units of {} blocks do not divide a flash of {}.", geometry.erase_blocks, blocks));
   if (scattered && (flash || !keeps_order() || writes_are_tied()))
     return bad_input("Units come in any order within a write only where order is kept and writes tear.");
+  if (geometry.is_flash() && whole_bytes != 0)
+    return bad_input("The target needs writes of a certain size to be whole, and raw flash has pages only.");
   if (writes_are_tied()) return {};
+  if (whole_bytes > geometry.block_size && unit_bytes % whole_bytes != 0)
+    return bad_input(
+        fmt::format("The device tears writes at {} bytes, and the target needs {} bytes to be written whole: "
+                    "use a device "
+                    "that tears at a multiple of that, or none that tears.",
+                    unit_bytes, whole_bytes));
   if (unit_bytes % geometry.block_size == 0) {
     // A unit must not lie on two disks. One disk may end with a part of a unit.
     if (geometry.disks == 1 || blocks % blocks_per_unit(geometry) == 0) return {};

@@ -55,6 +55,9 @@ struct DeviceModel {
   // With tearing, where order is kept: the units of the interrupted write come in any order, not by rising
   // address. A write of more than kScatteredParts units is cut into that many runs, whose units go together.
   bool scattered = false;
+  // The target needs so many bytes, at a multiple of it, to be written whole; 0: nothing. A device that tears
+  // below that is refused.
+  uint32_t whole_bytes = 0;
   bool flash = false;  // a program or erase of raw flash may be interrupted; see above
   DiscardReads discard = DiscardReads::kZeros;  // what discarded blocks read as; not of raw flash
   FreshContent fresh = FreshContent::kZeros;    // what the disk held before its format; not of raw flash

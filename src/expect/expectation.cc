@@ -91,6 +91,11 @@ std::span<const Tree> Expectation::older() const {
   return older_ ? std::span<const Tree>(older_->trees) : std::span<const Tree>();
 }
 
+void Expectation::reach_part(Tree part) {
+  SISYFS_ASSERT(!in_op_, "parts come before their call begins");
+  if (!(part == now_)) advance(std::move(part));
+}
+
 void Expectation::begin_op(Tree after) {
   SISYFS_ASSERT(!in_op_, "one call is in flight at a time");
   in_op_ = true;

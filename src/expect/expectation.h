@@ -42,6 +42,10 @@ class Expectation {
   // `ordered` and `fsync` every step appears, also if it repeats a tree. `structure` keeps none.
   std::span<const Tree> older() const;
 
+  // The call that begins next may be cut off in parts: a power cut from now on may leave this tree, which has
+  // the first parts of the call. Parts come in order, before begin_op(). now() is the last part until
+  // end_op(); a call that fails has no parts.
+  void reach_part(Tree part);
   // A call begins that leads to `after` if it succeeds. Calls do not nest.
   void begin_op(Tree after);
   // The call returned. With 0 the tree is now `after`, otherwise it is unchanged.

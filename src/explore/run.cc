@@ -26,7 +26,7 @@ CrashCounts& CrashCounts::operator+=(const CrashCounts& more) {
 }
 
 CrashCounts CrashCounts::operator-(const CrashCounts& before) const {
-  return {difference(left_out, before.left_out), difference(sampled, before.sampled),
+  return {difference(left_out, before.left_out),         difference(sampled, before.sampled),
           difference(crash_states, before.crash_states), difference(recoveries, before.recoveries),
           difference(crash_images, before.crash_images), performed};
 }

@@ -146,8 +146,8 @@ class DiskCheck : public Check {
   // Of all expansions in this process.
   CrashCounts counts() const {
     const WorkerPool& workers = system_.workers();
-    return {workers.left_out(), workers.sampled(), workers.stood_for(), workers.runs(), workers.images(),
-            workers.performed().bits()};
+    return {workers.left_out(), workers.sampled(), workers.stood_for(),
+            workers.runs(),     workers.images(),  workers.performed().bits()};
   }
   static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
   ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }

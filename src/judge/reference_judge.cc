@@ -8,6 +8,7 @@
 #include "judge/access_judge.h"
 #include "machine/marks.h"
 #include "workload/right_errnos.h"
+#include "workload/write_parts.h"
 
 namespace sisyfs {
 namespace {
@@ -90,11 +91,10 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
 }
 
 Op ReferenceJudge::shortened(const Episode& episode) const {
-  static constexpr OpSet kWrites(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend);
   Op op = episode.op;
   const OpResult& answer = episode.answer;
   const bool shorter = answer.error == 0 && answer.value != 0 && answer.value < op.length;
-  if (!shorter || !kWrites.has(op.kind) || !setup_.kind.claims.limited_space) return op;
+  if (!shorter || !kWriteOps.has(op.kind) || !setup_.kind.claims.limited_space) return op;
   if (answer.value % setup_.kind.limits.write_unit == 0) op.length = static_cast<uint32_t>(answer.value);
   return op;
 }
@@ -135,10 +135,10 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   const int error = episode.answer.error;
   const bool may_be_done = episode.is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
   words_ = &episode.words;
-  if (words_->count() != 0) heed_words(episode, tree, may_be_done);
+  if (words_->count() != 0) heed_words(episode, op, tree, may_be_done);
   if (error == 0 || may_be_done) {
-    during_.begin_op(tree);
-    after_.begin_op(std::move(tree));
+    begin_op(during_, op, tree);
+    begin_op(after_, op, tree);
     after_.end_op(0);
   }
   if (may_be_done) {
@@ -147,6 +147,13 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   }
   if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
   if (episode.promised) promise(op);
+}
+
+void ReferenceJudge::begin_op(Expectation& expectation, const Op& op, const Tree& tree) const {
+  if (setup_.kind.claims.split_writes)
+    each_part(op, from_->now(), setup_.kind.limits.write_unit,
+              [&](Tree part) { expectation.reach_part(std::move(part)); });
+  expectation.begin_op(tree);
 }
 
 void ReferenceJudge::promise(const Op& op) {
@@ -165,11 +172,11 @@ void ReferenceJudge::promise(const Op& op) {
 }
 
 // A call that fails has done nothing: nothing more can be stable than what came before it.
-void ReferenceJudge::heed_words(const Episode& episode, const Tree& tree, bool may_be_done) {
+void ReferenceJudge::heed_words(const Episode& episode, const Op& op, const Tree& tree, bool may_be_done) {
   const bool succeeds = episode.answer.error == 0;
   after_.promise_stable(after_.calls() + (succeeds ? 1 : 0));
   earlier_stable_ = this_stable_ = after_;
-  if (succeeds || may_be_done) earlier_stable_.begin_op(tree);
+  if (succeeds || may_be_done) begin_op(earlier_stable_, op, tree);
   if (!succeeds) {
     this_stable_ = earlier_stable_;
     return;

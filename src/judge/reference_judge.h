@@ -53,7 +53,9 @@ class ReferenceJudge : public Judge {
   // op that writes these bytes. Otherwise the op as it is.
   Op shortened(const Episode& episode) const;
   void move_on(const Episode& episode, const Op& op, Tree tree);
-  void heed_words(const Episode& episode, const Tree& tree, bool may_be_done);
+  // Begins the op, with the parts of a write that a power cut may split.
+  void begin_op(Expectation& expectation, const Op& op, const Tree& tree) const;
+  void heed_words(const Episode& episode, const Op& op, const Tree& tree, bool may_be_done);
   void promise(const Op& op);
   // What is right once the log of the op has made so many promises.
   const Expectation& after_promises(size_t promises) const;

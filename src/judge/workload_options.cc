@@ -101,6 +101,14 @@ void set_details(const Options& options, DeviceModel& device) {
   device.fresh = fresh_of(options);
 }
 
+// A device that is chosen by its name does not tear what the target needs whole. A unit that is given in
+// bytes stays; DeviceModel::check() refuses it if it is too small.
+void keep_whole(const TargetKind& kind, bool unit_is_given, DeviceModel& device) {
+  device.whole_bytes = kind.limits.whole_unit;
+  if (!device.writes_are_tied() && !unit_is_given && device.unit_bytes < device.whole_bytes)
+    device.unit_bytes = device.whole_bytes;
+}
+
 }  // namespace
 
 void set_cuts(const Options& options, DiskSetup& setup) {
@@ -112,6 +120,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
     setup.cuts.device.order = crash == "prefixes" ? WriteOrder::kInOrder : WriteOrder::kFree;
   set_details(options, setup.cuts.device);
   setup.options = options.names();
+  keep_whole(setup.kind, options.differs("atomic"), setup.cuts.device);
   setup.cuts.enabled = crash != "none";
   setup.cuts.lazy = crash == "lazy";
   setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));

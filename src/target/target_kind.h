@@ -38,6 +38,7 @@ struct Claims {
   bool rename_both = false;               // a power cut may leave the old and the new name of a rename
   bool mount_recovers = false;            // after a power cut mount() alone is enough
   bool limited_space = false;  // may answer ENOSPC to an op that needs room, and then changes nothing
+  bool split_writes = false;   // a power cut may leave the first write units of one write
   bool stale_data = false;     // a power cut may leave any bytes where a file was written for the first time
 };
 
@@ -46,6 +47,7 @@ struct Limits {
   uint32_t max_files = UINT32_MAX;
   uint32_t max_depth = UINT32_MAX;              // names in a path
   uint32_t write_unit = 1;                      // offsets and lengths are multiples of this, in bytes
+  uint32_t whole_unit = 0;                      // bytes that the device must not tear; 0: a block
   uint64_t max_file_size = FileData::kMaxSize;  // in bytes
   // The only names that the target knows, all different to it. Empty: any name.
   std::vector<std::string> fixed_names;

@@ -22,6 +22,12 @@ enum fault {
   WRONG_ERRNOS,  /* create and unlink give errnos that are wrong */
   SHORT_WRITES,  /* no fault: a write takes 64 bytes at most and says so */
   LYING_WRITES,  /* a write takes all bytes and says that it took 64 */
+  SPLIT_WRITES,  /* no fault: a commit for each unit of a write, and it says so */
+  HIDDEN_SPLIT,  /* a commit for each unit of a write, and it does not say so */
+  LAST_FIRST,    /* as SPLIT_WRITES, and the last unit is written first */
+  WHOLE_UNIT,    /* no fault: a head that must not tear has two blocks, and it says so */
+  TORN_HEAD,     /* the same, and it does not say so */
+  ONE_WRITE,     /* as WHOLE_UNIT, and the head is written together with what it leads to */
   LAZY,          /* no fault: mount reads through the journal, and the first write or unmount replays it */
   LAZY_CLEARS_FIRST, /* so does it, and the replay clears the head before it writes both blocks */
 };
@@ -30,8 +36,10 @@ enum fault {
 #endif
 
 #define FILES 4
-#define BLOCK 512
+#define SECTORS (LEDGER_FAULT >= WHOLE_UNIT && LEDGER_FAULT <= ONE_WRITE ? 2 : 1) /* in a block of this file system */
+#define BLOCK (512 * SECTORS)
 #define MOST 128 /* bytes of a file */
+#define UNIT 64  /* write_unit; a file has two of them */
 #define MAGIC 0x4c656467u
 
 enum { kDirectory = 0, kInodes = 1, kHead = 5, kNewDirectory = 6, kNewInode = 7, kBlocks = 8 };
@@ -48,7 +56,8 @@ struct inode {
 };
 struct head {
   uint32_t magic, inode; /* inode: a block, 0: the journal is empty */
-  unsigned char rest[BLOCK - 8];
+  unsigned char rest[BLOCK - 12];
+  uint32_t again; /* as inode */
 };
 _Static_assert(sizeof(struct directory) == BLOCK, "one block");
 _Static_assert(sizeof(struct inode) == BLOCK, "one block");
@@ -57,11 +66,15 @@ _Static_assert(sizeof(struct head) == BLOCK, "one block");
 static int flush(const sisyfs_disk *disk) { return LEDGER_FAULT == NEVER_FLUSHES ? 0 : disk->flush(disk); }
 
 static int put(const sisyfs_disk *disk, uint64_t block, const void *bytes) {
-  return disk->write(disk, block, 1, bytes);
+  return disk->write(disk, block * SECTORS, SECTORS, bytes);
+}
+
+static int get_raw(const sisyfs_disk *disk, uint64_t block, void *bytes) {
+  return disk->read(disk, block * SECTORS, SECTORS, bytes);
 }
 
 static int put_head(const sisyfs_disk *disk, uint32_t inode) {
-  struct head head = {.magic = MAGIC, .inode = inode};
+  struct head head = {.magic = MAGIC, .inode = inode, .again = inode};
   const int error = put(disk, kHead, &head);
   return error != 0 ? error : flush(disk);
 }
@@ -74,7 +87,7 @@ static int get(const sisyfs_disk *disk, uint64_t block, void *bytes) {
   if (inode < 0) return inode;
   if (inode != 0 && block == kDirectory) block = kNewDirectory;
   if (inode != 0 && block == (uint64_t)inode) block = kNewInode;
-  return disk->read(disk, block, 1, bytes);
+  return get_raw(disk, block, bytes);
 }
 
 static int load_directory(const sisyfs_disk *disk, struct directory *directory) {
@@ -95,6 +108,16 @@ static int replay(const sisyfs_disk *disk, int clears);
 
 static int commit(const sisyfs_disk *disk, uint32_t block, const struct directory *directory,
                   const struct inode *inode) {
+  if (LEDGER_FAULT == ONE_WRITE) {
+    struct {
+      struct head head;
+      struct directory directory;
+      struct inode inode;
+    } all = {{.magic = MAGIC, .inode = block, .again = block}, *directory, *inode};
+    const int wrong = disk->write(disk, kHead * SECTORS, 3 * SECTORS, &all);
+    if (wrong != 0) return wrong;
+    return flush(disk) != 0 ? -EIO : finish(disk, block, directory, inode, 1);
+  }
   int error = LEDGER_FAULT >= LAZY ? replay(disk, 1) : 0;
   if (error == 0) error = put(disk, kNewDirectory, directory);
   if (error == 0) error = put(disk, kNewInode, inode);
@@ -106,9 +129,9 @@ static int commit(const sisyfs_disk *disk, uint32_t block, const struct director
 /* The inode block that the journal holds, 0 if it is empty, or a negative errno. */
 static int pending(const sisyfs_disk *disk) {
   struct head head;
-  const int error = disk->read(disk, kHead, 1, &head);
+  const int error = get_raw(disk, kHead, &head);
   if (error != 0) return error;
-  return head.magic != MAGIC || head.inode >= kHead ? -EIO : (int)head.inode;
+  return head.magic != MAGIC || head.inode >= kHead || head.again != head.inode ? -EIO : (int)head.inode;
 }
 
 static int replay(const sisyfs_disk *disk, int clears) {
@@ -116,8 +139,8 @@ static int replay(const sisyfs_disk *disk, int clears) {
   struct inode inode;
   const int block = pending(disk);
   if (block <= 0) return block;
-  int error = disk->read(disk, kNewDirectory, 1, &directory);
-  if (error == 0) error = disk->read(disk, kNewInode, 1, &inode);
+  int error = get_raw(disk, kNewDirectory, &directory);
+  if (error == 0) error = get_raw(disk, kNewInode, &inode);
   if (error == 0 && LEDGER_FAULT == LAZY_CLEARS_FIRST) error = put_head(disk, 0);
   return error != 0 ? error : finish(disk, (uint32_t)block, &directory, &inode, clears);
 }
@@ -213,6 +236,14 @@ static int64_t ledger_write(void *self, const char *path, uint64_t offset, const
   const int tells_less = LEDGER_FAULT == SHORT_WRITES || LEDGER_FAULT == LYING_WRITES;
   const uint32_t told = tells_less && length > 64 ? 64 : length;
   if (LEDGER_FAULT == SHORT_WRITES) length = told;
+  if (LEDGER_FAULT >= SPLIT_WRITES && LEDGER_FAULT <= LAST_FIRST && length > UNIT) {
+    const uint32_t first = LEDGER_FAULT == LAST_FIRST ? UNIT : 0, second = UNIT - first;
+    const char *units = bytes;
+    const int64_t wrote = ledger_write(self, path, offset + first, units + first, UNIT);
+    if (wrote < 0) return wrote;
+    const int64_t more = ledger_write(self, path, offset + second, units + second, length - UNIT);
+    return more < 0 ? more : (int64_t)length;
+  }
   memcpy(inode.data + offset, bytes, length);
   if (inode.length < offset + length) inode.length = (uint32_t)(offset + length);
   const int error = commit(disk, kInodes + (uint32_t)found, &directory, &inode);
@@ -274,10 +305,12 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .summary = "a journal of one call, and an fsck",
       .contract = LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? SISYFS_STRUCTURE : SISYFS_ATOMIC,
       .promises = SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE |
+                  (LEDGER_FAULT == SPLIT_WRITES || LEDGER_FAULT == LAST_FIRST ? SISYFS_SPLIT_WRITES : 0) |
                   (LEDGER_FAULT == CACHE || LEDGER_FAULT == NEVER_FLUSHES ? 0 : SISYFS_DURABLE_OPS),
-      .block_size = BLOCK,
-      .block_count = kBlocks,
-      .write_unit = 64,
+      .block_size = 512,
+      .block_count = kBlocks * SECTORS,
+      .whole_unit = LEDGER_FAULT == WHOLE_UNIT || LEDGER_FAULT == ONE_WRITE ? BLOCK : 0,
+      .write_unit = UNIT,
       .max_file_size = MOST,
       .format = ledger_format,
       .mount = ledger_mount,

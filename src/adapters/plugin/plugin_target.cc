@@ -378,8 +378,10 @@ TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& cla
                  .rename_both = promises(SISYFS_RENAME_BOTH),
                  .mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || table.fsck == nullptr,
                  .limited_space = promises(SISYFS_LIMITED_SPACE),
+                 .split_writes = promises(SISYFS_SPLIT_WRITES),
                  .stale_data = promises(SISYFS_STALE_DATA)};
   kind.limits.write_unit = claims.unit;
+  kind.limits.whole_unit = table.whole_unit;
   if (table.max_files != 0) kind.limits.max_files = table.max_files;
   if (table.max_depth != 0) kind.limits.max_depth = table.max_depth;
   if (table.max_file_size != 0) kind.limits.max_file_size = table.max_file_size;
