@@ -86,7 +86,7 @@ Harvest::Harvest(const SearchOptions& options, Team& team)
       hands_(options.threads) {}
 
 void Harvest::start(const Digest& initial) {
-  initial_ = initial;
+  elsewhere_.initial = initial;
   if (options_.resume != nullptr) {
     if (Status restored = restore(*options_.resume); !restored) return fail(restored.error());
     absorb_pending();
@@ -116,8 +116,8 @@ void Harvest::begin_round() {
 }
 
 void Harvest::fail(Error error) {
-  const std::lock_guard lock(trouble_mutex_);
-  if (!trouble_) trouble_ = std::move(error);
+  const std::lock_guard lock(trouble_.mutex);
+  if (!trouble_.error) trouble_.error = std::move(error);
   broken_ = over_ = true;
   team_.stop(Stop::kHarness);
 }
@@ -150,30 +150,30 @@ void Harvest::report_in_node(unsigned worker) {
 void Harvest::report_lost(uint32_t node) {
   const std::string which = "a choice on the path to state " + std::to_string(node) +
                             " was possible once and is not possible again";
-  const std::lock_guard lock(trouble_mutex_);
+  const std::lock_guard lock(trouble_.mutex);
   broken_ = true;
   team_.stop(Stop::kHarness);
-  if (trouble_) return;
-  trouble_ = node < saves_.resumed_nodes ? contradiction(which)
-                                         : system_error("the target is not deterministic: " + which);
+  if (trouble_.error) return;
+  trouble_.error = node < saves_.resumed_nodes ? contradiction(which)
+                                               : system_error("the target is not deterministic: " + which);
 }
 
 void Harvest::report_trouble(Error error) {
-  const std::lock_guard lock(trouble_mutex_);
+  const std::lock_guard lock(trouble_.mutex);
   broken_ = true;
   team_.stop(Stop::kHarness);
-  if (!trouble_) trouble_ = std::move(error);
+  if (!trouble_.error) trouble_.error = std::move(error);
 }
 
 void Harvest::add(const CrashCounts& counts) {
-  const std::lock_guard lock(trouble_mutex_);
-  counts_ += counts;
+  const std::lock_guard lock(trouble_.mutex);
+  elsewhere_.counts += counts;
 }
 
 void Harvest::add(const message::Account& account) {
   if (account.edges) {
-    const std::lock_guard lock(trouble_mutex_);
-    edges_ = account.edges;
+    const std::lock_guard lock(trouble_.mutex);
+    elsewhere_.edges = account.edges;
   }
   if (!account.trouble.empty()) report_trouble(system_error(account.trouble));
 }
@@ -343,13 +343,13 @@ void Harvest::conclude(SearchResult& result) const {
     met.merge(hand.met);
   }
   result.traces = met.traces(tree_, options_.watched);
-  static_cast<CrashCounts&>(result) += counts_;
-  result.edges = edges_;
+  static_cast<CrashCounts&>(result) += elsewhere_.counts;
+  result.edges = elsewhere_.edges;
   result.stopped = broken_ ? Stop::kHarness : team_.stop_reason();
   result.exhausted = ended_ && !broken_ && result.unexpanded == 0;
   result.seconds = seconds();
   result.memory_bytes = bytes();
-  result.trouble = trouble_;
+  result.trouble = trouble_.error;
   result.checkpoints_written = saves_.written;
   if (dedup_ && options_.digest_visited) result.visited = visited_.digest();
   if (dedup_) result.merge_probability = VisitedSet::merge_probability(result.states);

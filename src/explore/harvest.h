@@ -77,7 +77,7 @@ class Harvest {
   void add(const CrashCounts& counts);
   void add(const message::Account& account);
   // The fingerprint of the initial state.
-  const Digest& initial() const { return initial_; }
+  const Digest& initial() const { return elsewhere_.initial; }
   // A finding of the checkpoint does not happen. Before the first round.
   void refuse_finding(uint32_t kind);
   // The search ended before a claimed range was finished.
@@ -131,6 +131,18 @@ class Harvest {
     double seconds_before = 0;  // spent before the checkpoint that was resumed
   };
 
+  // The first error outside of the target. The mutex also guards what workers elsewhere report.
+  struct Trouble {
+    std::mutex mutex;
+    std::optional<Error> error;
+  };
+  // For workers elsewhere, and what they reported.
+  struct Elsewhere {
+    Digest initial;  // the fingerprint of the initial state
+    CrashCounts counts;
+    std::optional<EdgeCount> edges;
+  };
+
   bool is_slow(uint64_t transitions) const {
     return transitions < kSlowRound && Clock::now() - round_.started >= kSlowTime;
   }
@@ -173,14 +185,11 @@ class Harvest {
   std::atomic<size_t> bytes_{0};
   bool ended_ = false;  // no node is left to expand
   bool over_ = false;
-  std::mutex trouble_mutex_;
-  std::optional<Error> trouble_;
+  Trouble trouble_;
   std::atomic<bool> broken_{false};  // a state could not be rebuilt: nothing is saved any more
   Times times_;
   Saves saves_;
-  Digest initial_;
-  CrashCounts counts_;  // of all workers elsewhere
-  std::optional<EdgeCount> edges_;
+  Elsewhere elsewhere_;
 };
 
 }  // namespace sisyfs

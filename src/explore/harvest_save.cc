@@ -17,8 +17,8 @@ void Harvest::save_if_due(bool first) {
     return;
   }
   if (first) return fail(saved.error());  // not only after hours of searching
-  const std::lock_guard lock(trouble_mutex_);
-  trouble_ = saved.error();
+  const std::lock_guard lock(trouble_.mutex);
+  trouble_.error = saved.error();
 }
 
 Status Harvest::save() const {

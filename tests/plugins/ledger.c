@@ -36,7 +36,8 @@ enum fault {
 #endif
 
 #define FILES 4
-#define SECTORS (LEDGER_FAULT >= WHOLE_UNIT && LEDGER_FAULT <= ONE_WRITE ? 2 : 1) /* in a block of this file system */
+/* In a block of this file system. */
+#define SECTORS (LEDGER_FAULT >= WHOLE_UNIT && LEDGER_FAULT <= ONE_WRITE ? 2 : 1)
 #define BLOCK (512 * SECTORS)
 #define MOST 128 /* bytes of a file */
 #define UNIT 64  /* write_unit; a file has two of them */
