@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kGrace{5};
 class ProcessLink : public WorkerLink {
  public:
   ProcessLink(int socket, pid_t process, BlackBox& box, uint32_t slot)
-      : socket_(socket), process_(process), box_(box), slot_(slot) {}
+      : socket_(socket, kSilence), process_(process), box_(box), slot_(slot) {}
   ~ProcessLink() override { end(); }
   ProcessLink(const ProcessLink&) = delete;
   ProcessLink& operator=(const ProcessLink&) = delete;
@@ -55,11 +55,8 @@ class ProcessLink : public WorkerLink {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     const uint64_t call = slot().call;
-    // SIGKILL usually comes from somebody else. Only if it comes twice in the same call, the call is to
-    // blame.
-    const bool by_others = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    if (!by_others || std::exchange(killed_in(slot_), call) == call)
-      obituary.explained = call != 0 && !box_.is_deadly(call) && box_.add_deadly(call, obituary.text);
+    if (!is_killed_by_others(status, inside ? call : 0))
+      obituary.explained = call != 0 && box_.blame(call, obituary.text);
     to_stderr(fmt::format("sisyfs: {}; another worker {}\n", printable(obituary.text),
                           obituary.explained ? "tries that call separately" : "tries again"));
     return obituary;
@@ -68,10 +65,18 @@ class ProcessLink : public WorkerLink {
  private:
   const BlackBox::Slot& slot() const { return box_.slots[slot_]; }
 
-  // The call in which a worker with this slot was killed last.
-  static uint64_t& killed_in(uint32_t slot) {
-    static uint64_t calls[BlackBox::kSlots];
-    return calls[slot];
+  // SIGKILL usually comes from somebody else. The call is to blame only if the signal comes in the same call
+  // three times in a row. Some calls have one number for many images (mount), and a worker is in them often.
+  bool is_killed_by_others(int status, uint64_t call) const {
+    static struct {
+      uint64_t call;
+      int times;
+    } kills[BlackBox::kSlots];
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || stuck_) return false;
+    auto& last = kills[slot_];
+    last.times = last.call == call ? last.times + 1 : 1;
+    last.call = call;
+    return call == 0 || last.times < 3;
   }
 
   bool is_stuck() {

@@ -108,7 +108,7 @@ int supervise(const std::function<int(const SharedBlackBox&)>& search) {
     if (is_own_assertion(status, inside)) return kHarness;
     const std::string text = text_of_death(child, status, inside);
     const uint64_t call = box->slots[0].call;
-    if (call == 0 || box->is_deadly(call) || !box->add_deadly(call, text)) {
+    if (call == 0 || !box->blame(call, text)) {
       to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", printable(text)));
       return kHarness;
     }

@@ -22,8 +22,16 @@ bool SocketLink::send(std::span<const std::byte> message) {
   header.msg_iov = parts;
   header.msg_iovlen = 2;
   for (size_t left = sizeof length + message.size(); left != 0;) {
-    const ssize_t sent = sendmsg(socket_, &header, MSG_NOSIGNAL);
+    const ssize_t sent = sendmsg(socket_, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      // Both ends may be sending at once. What arrives is taken, so that neither waits for ever.
+      pollfd both{socket_, POLLIN | POLLOUT, 0};
+      const int ready = poll(&both, 1, send_patience_ms_);
+      if (ready > 0 && (both.revents & POLLIN) != 0) read_some();
+      if (ready == 0 || gone_) return false;
+      continue;
+    }
     if (sent <= 0) return false;
     left -= static_cast<size_t>(sent);
     auto skip = static_cast<size_t>(sent);
@@ -71,13 +79,17 @@ Receipt SocketLink::receive(std::vector<std::byte>& message, std::chrono::millis
       if (left <= 0) return Receipt::kNothing;
       continue;
     }
-    arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<ptrdiff_t>(std::exchange(taken_, 0)));
-    const size_t before = arrived_.size();
-    arrived_.resize(before + kChunk);
-    const ssize_t got = recv(socket_, arrived_.data() + before, kChunk, 0);
-    arrived_.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    gone_ = got == 0 || (got < 0 && errno != EINTR);
+    read_some();
   }
+}
+
+void SocketLink::read_some() {
+  arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<ptrdiff_t>(std::exchange(taken_, 0)));
+  const size_t before = arrived_.size();
+  arrived_.resize(before + kChunk);
+  const ssize_t got = recv(socket_, arrived_.data() + before, kChunk, 0);
+  arrived_.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  gone_ = got == 0 || (got < 0 && errno != EINTR);
 }
 
 }  // namespace sisyfs

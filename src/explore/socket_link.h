@@ -14,8 +14,10 @@ namespace sisyfs {
 
 class SocketLink : public WorkerLink {
  public:
-  // Takes the descriptor over.
+  // Takes the descriptor over. With a limit, sending fails if the other end takes nothing for so long.
   explicit SocketLink(int socket) : socket_(socket) {}
+  SocketLink(int socket, std::chrono::milliseconds limit)
+      : socket_(socket), send_patience_ms_(static_cast<int>(limit.count())) {}
   ~SocketLink() override;
   SocketLink(const SocketLink&) = delete;
   SocketLink& operator=(const SocketLink&) = delete;
@@ -29,8 +31,10 @@ class SocketLink : public WorkerLink {
   static constexpr size_t kChunk = size_t{64} << 10;
 
   bool take(std::vector<std::byte>& message);
+  void read_some();
 
   int socket_;
+  int send_patience_ms_ = -1;  // for ever
   bool gone_ = false;
   std::vector<std::byte> arrived_;  // bytes that are not taken yet, from taken_ on
   size_t taken_ = 0;

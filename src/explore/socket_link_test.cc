@@ -42,6 +42,29 @@ TEST(SocketLinkTest, AMessageMayBeLargerThanTheBufferOfTheSystem) {
   EXPECT_EQ(got, large);
 }
 
+TEST(SocketLinkTest, BothEndsMaySendAtOnce) {
+  const Ends ends;
+  SocketLink here(ends.fds[0]), there(ends.fds[1]);
+  const std::vector<std::byte> large = bytes_of(size_t{5} << 20, 7);
+  const std::vector<std::byte> other = bytes_of(size_t{3} << 20, 8);
+  std::vector<std::byte> here_got, there_got;
+  std::jthread second([&] {
+    EXPECT_TRUE(there.send(other));
+    EXPECT_EQ(there.receive(there_got, milliseconds(10000)), Receipt::kMessage);
+  });
+  EXPECT_TRUE(here.send(large));
+  EXPECT_EQ(here.receive(here_got, milliseconds(10000)), Receipt::kMessage);
+  second.join();
+  EXPECT_EQ(here_got, other);
+  EXPECT_EQ(there_got, large);
+}
+
+TEST(SocketLinkTest, SendingHasALimitIfTheOtherEndTakesNothing) {
+  const Ends ends;
+  SocketLink here(ends.fds[0], milliseconds(20)), there(ends.fds[1]);
+  EXPECT_FALSE(here.send(bytes_of(size_t{5} << 20, 7)));
+}
+
 TEST(SocketLinkTest, TheOtherEndMayBeGone) {
   const Ends ends;
   SocketLink here(ends.fds[0]);

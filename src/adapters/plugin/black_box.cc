@@ -9,16 +9,19 @@
 
 namespace sisyfs {
 
-bool BlackBox::is_deadly(uint64_t call) const {
-  const uint64_t* end = deadly + deaths.load(std::memory_order_acquire);
-  return std::find(static_cast<const uint64_t*>(deadly), end, call) != end;
-}
-
-bool BlackBox::add_deadly(uint64_t call, const std::string& text) {
+bool BlackBox::blame(uint64_t call, const std::string& text) {
   const uint32_t next = deaths.load(std::memory_order_relaxed);
+  Deadly* const known =
+      std::find_if(deadly, deadly + next, [call](const Deadly& one) { return one.call == call; });
+  if (known != deadly + next) {
+    if (known->times == kMostTimes) return false;
+    ++known->times;
+    return true;
+  }
   if (next == kMostDeaths) return false;
-  deadly[next] = call;
-  std::strncpy(texts[next], text.c_str(), sizeof texts[0] - 1);
+  known->call = call;
+  known->times = 1;
+  std::strncpy(known->text, text.c_str(), sizeof known->text - 1);
   deaths.store(next + 1, std::memory_order_release);
   return true;
 }

@@ -26,13 +26,23 @@ struct BlackBox {
     std::atomic<bool> inside;       // that call has not returned
   };
   Slot slots[kSlots];
-  std::atomic<uint32_t> deaths;  // calls that ended a whole process
-  uint64_t deadly[kMostDeaths];
-  char texts[kMostDeaths][200];
+  // A call in which a process died.
+  struct Deadly {
+    uint64_t call;
+    std::atomic<uint32_t> times;
+    char text[200];  // how it died
 
-  bool is_deadly(uint64_t call) const;
-  // False if there are too many of them. Not to be called by two processes or threads at once.
-  bool add_deadly(uint64_t call, const std::string& text);
+    // How often a process tries the call separately before it makes it again without trying. The call may
+    // have been blamed for what somebody else did, or it may be deadly for one image of many.
+    uint64_t trials() const { return times < kMostTimes ? uint64_t{kTrials} * times : UINT64_MAX; }
+  };
+  static constexpr uint32_t kMostTimes = 3, kTrials = 1024;
+  std::atomic<uint32_t> deaths;
+  Deadly deadly[kMostDeaths];
+
+  // Notes that a process died in this call. False if that does not help: the call has been noted kMostTimes
+  // times, or there are too many. Not to be called by two processes or threads at once.
+  bool blame(uint64_t call, const std::string& text);
   // For a process that takes the slot over.
   void clear(uint32_t slot);
 };

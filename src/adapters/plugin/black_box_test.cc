@@ -27,13 +27,26 @@ TEST(BlackBoxTest, DeadlyCallsAreSeenByAllThatMapIt) {
   const SharedBlackBox shared;
   const SharedBlackBox other(dup(shared.descriptor()));
   ASSERT_NE(other.box(), nullptr);
-  EXPECT_FALSE(other.box()->is_deadly(5));
-  EXPECT_TRUE(shared.box()->add_deadly(5, std::string(500, 'x')));
-  EXPECT_TRUE(other.box()->is_deadly(5));
-  EXPECT_EQ(std::string(other.box()->texts[0]).size(), sizeof(BlackBox::texts[0]) - 1);
-  for (uint32_t i = 1; i < BlackBox::kMostDeaths; ++i)
-    EXPECT_TRUE(shared.box()->add_deadly(100 + i, "again"));
-  EXPECT_FALSE(shared.box()->add_deadly(999, "one too many"));
+  EXPECT_TRUE(shared.box()->blame(5, std::string(500, 'x')));
+  ASSERT_EQ(other.box()->deaths, 1u);
+  EXPECT_EQ(other.box()->deadly[0].call, 5u);
+  EXPECT_EQ(std::string(other.box()->deadly[0].text).size(), sizeof(BlackBox::Deadly::text) - 1);
+  for (uint32_t i = 1; i < BlackBox::kMostDeaths; ++i) EXPECT_TRUE(shared.box()->blame(100 + i, "again"));
+  EXPECT_FALSE(shared.box()->blame(999, "one too many"));
+}
+
+TEST(BlackBoxTest, ACallThatIsBlamedAgainIsTriedMoreOften) {
+  const SharedBlackBox shared;
+  BlackBox& box = *shared.box();
+  uint64_t trials = 0;
+  for (uint32_t i = 0; i < BlackBox::kMostTimes; ++i) {
+    EXPECT_TRUE(box.blame(5, "it died"));
+    EXPECT_GT(box.deadly[0].trials(), trials);
+    trials = box.deadly[0].trials();
+  }
+  EXPECT_EQ(trials, UINT64_MAX);
+  EXPECT_FALSE(box.blame(5, "it died")) << "trying does not help";
+  EXPECT_EQ(box.deaths, 1u);
 }
 
 TEST(BlackBoxTest, AnotherFileIsNoBlackBox) {

@@ -209,8 +209,13 @@ bool Fence::enter() {
   code_ = nullptr;
   signal_ = 0;
   if (black_box != nullptr && !trying_) {
-    for (uint32_t i = 0; i < black_box->deaths.load(std::memory_order_acquire); ++i)
-      if (black_box->deadly[i] == call_ && !survives(black_box->texts[i])) return false;
+    static uint64_t tried[BlackBox::kMostDeaths];
+    for (uint32_t i = 0; i < black_box->deaths.load(std::memory_order_acquire); ++i) {
+      const BlackBox::Deadly& deadly = black_box->deadly[i];
+      if (deadly.call != call_ || tried[i] >= deadly.trials()) continue;
+      ++tried[i];
+      if (!survives(deadly.text)) return false;
+    }
     own_slot->call.store(call_, std::memory_order_relaxed);
     own_slot->seconds.store(static_cast<uint32_t>(std::ceil(limits_.seconds)), std::memory_order_relaxed);
     own_slot->calls.store(own_slot->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -224,12 +229,14 @@ namespace {
 
 // Waits for a child, and ends it after this time. The child's own timer is gone: fork() does not copy it.
 bool wait_for(pid_t child, double seconds, int& status) {
-  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
-  for (double waited = 0;; waited += 0.002) {
+  constexpr long kLongestPause = 2'000'000;
+  timespec pause{.tv_sec = 0, .tv_nsec = 50'000};
+  for (double waited = 0;; waited += static_cast<double>(pause.tv_nsec) / 1e9) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended != 0) return ended == child;
     if (waited > seconds) kill(child, SIGKILL);
-    nanosleep(&kPause, nullptr);
+    nanosleep(&pause, nullptr);
+    pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
   }
 }
 
