@@ -94,7 +94,8 @@ constexpr Bench kBenches[] = {{"spin", bench_spin, false},
                               {"crash", bench_crash, true},
                               {"shape", bench_shape, true},
                               {"isomorphism", bench_isomorphism, true},
-                              {"snapshot", bench_snapshot, false}};
+                              {"snapshot", bench_snapshot, false},
+                              {"plugin", bench_plugin, false}};
 
 BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   const auto* bench =
@@ -189,15 +190,18 @@ void add_bench(CLI::App& app, int& exit) {
     BenchFlags bench;
   };
   auto flags = std::make_shared<Flags>();
+  std::vector<std::string> names;
+  for (const Bench& bench : kBenches) names.emplace_back(bench.name);
   CLI::App* sub = app.add_subcommand("bench", "Measure speed and size, as ratios in one run");
   sub->add_option(
          "name", flags->name,
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
          "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape "
-         "misses), isomorphism (what it saves) or snapshot (memory of plug-ins, against fork)")
+         "misses), isomorphism (what it saves), snapshot (memory of plug-ins, against fork) or plugin "
+         "(worker "
+         "processes)")
       ->required()
-      ->check(CLI::IsMember({"spin", "share", "optimisations", "f2fs", "journal", "crash", "shape",
-                             "isomorphism", "snapshot"}));
+      ->check(CLI::IsMember(names));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,

@@ -62,6 +62,17 @@ TEST(BenchTest, SnapshotTimesEachTrackerAgainstFork) {
   EXPECT_EQ(run("bench snapshot --depth 3").code, 2);
 }
 
+// A bench that finds other counts with workers than without ends with an error.
+TEST(BenchTest, PluginTimesWorkerProcesses) {
+  const json out = bench("plugin --quick --rounds 1");
+  for (const char* name :
+       {"processes_ratio", "one_worker_over_in_process", "one_worker_seconds", "ext2_transitions_per_s"}) {
+    ASSERT_TRUE(out.contains(name)) << name;
+    EXPECT_GT(out[name].get<double>(), 0) << name;
+  }
+  EXPECT_GT(out["states"].get<uint64_t>(), 1000u);
+}
+
 json without_seconds(json out) {
   for (json& row : out["rows"]) row.erase("seconds");
   return out;
