@@ -13,16 +13,23 @@ namespace sisyfs {
 
 class RefCount {
  public:
-  void take() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void take() const {
+    if (!is_permanent()) count_.fetch_add(1, std::memory_order_relaxed);
+  }
   // True if the caller held the last reference and must destroy the object.
   [[nodiscard]] bool drop() const {
     // With the only reference no atomic subtraction is needed: no other thread can take one.
-    return only() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    return only() || (!is_permanent() && count_.fetch_sub(1, std::memory_order_acq_rel) == 1);
   }
+  // The object is never destroyed, and its references are no longer counted. Threads that share it then only
+  // read it, so they do not slow each other down. Called while no other thread has a reference.
+  void make_permanent() const { count_.store(kPermanent, std::memory_order_relaxed); }
+  bool is_permanent() const { return count_.load(std::memory_order_relaxed) >= kPermanent; }
   // True if the caller's reference is the only one, so the object may be changed in place.
   bool only() const { return count_.load(std::memory_order_acquire) == 1; }
 
  private:
+  static constexpr uint32_t kPermanent = uint32_t{1} << 31;
   mutable std::atomic<uint32_t> count_{1};
 };
 

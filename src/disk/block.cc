@@ -89,6 +89,11 @@ BlockRef make_block(std::span<const std::byte> bytes, const Digest& digest) {
   return same ? block : copy_of(bytes, digest);
 }
 
+BlockRef copy_of(const Block* block) {
+  if (block == nullptr || block->refs.is_permanent()) return BlockRef::share(block);
+  return copy_of(block->bytes(), block->digest);
+}
+
 BlockRef filled_block(uint32_t size, std::byte value) { return make_block(run_of(size, value)); }
 
 BlockRef unreadable_block(uint32_t size) { return shared(run_of(size, std::byte{0xEE}), kUnreadableDigest); }

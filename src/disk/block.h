@@ -44,6 +44,9 @@ BlockRef make_block(std::span<const std::byte> bytes);
 // who makes sure that equal digests mean equal bytes.
 BlockRef make_block(std::span<const std::byte> bytes, const Digest& digest);
 
+// The same content in memory of its own; a permanent block is not copied.
+BlockRef copy_of(const Block* block);
+
 // The block of `size` bytes of this value.
 BlockRef filled_block(uint32_t size, std::byte value);
 // The block that cannot be read. Its bytes mean nothing.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -24,10 +25,7 @@ char garbage_at(uint64_t block, uint64_t offset) {
   return at == kPiece - 1 ? '>' : digit_of(piece, kPiece - 2 - at);
 }
 
-}  // namespace
-
-Image fresh_image(const Geometry& geometry, FreshContent content) {
-  if (content == FreshContent::kZeros || geometry.is_flash()) return Image(geometry);
+Image garbage_image(const Geometry& geometry) {
   std::vector<BlockRef> blocks;
   std::vector<std::byte> bytes(geometry.block_size);
   const uint64_t count = std::min(geometry.block_count.value, kDistinctBlocks);
@@ -37,6 +35,22 @@ Image fresh_image(const Geometry& geometry, FreshContent content) {
     blocks.push_back(make_block(bytes));
   }
   return {geometry, blocks};
+}
+
+}  // namespace
+
+Image fresh_image(const Geometry& geometry, FreshContent content) {
+  if (content == FreshContent::kZeros || geometry.is_flash()) return Image(geometry);
+  // All threads share the garbage of a geometry. Counted references to it would be their bottleneck: most
+  // blocks of most images are garbage that nobody has written over.
+  static std::mutex mutex;
+  static auto& images = *new std::vector<Image>;  // never destroyed, like the permanent content in it
+  const std::lock_guard lock(mutex);
+  for (const Image& image : images)
+    if (image.geometry() == geometry) return image;
+  images.push_back(garbage_image(geometry));
+  images.back().make_permanent();
+  return images.back();
 }
 
 std::optional<uint64_t> find_garbage(std::span<const std::byte> bytes) {

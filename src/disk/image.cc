@@ -40,6 +40,37 @@ void Image::destroy(Node* node, unsigned level) {
   pool_give(node, sizeof(Node));
 }
 
+void Image::make_permanent(Node* node, unsigned level) {
+  if (node == nullptr || node->refs.is_permanent()) return;
+  node->refs.make_permanent();
+  for (const Node::Child& child : node->child) {
+    if (level > 0)
+      make_permanent(child.node, level - 1);
+    else if (child.block != nullptr)
+      child.block->refs.make_permanent();
+  }
+}
+
+Image::Node* Image::unshared(Node* node, unsigned level) {
+  if (node == nullptr || node->refs.is_permanent()) return node;
+  Node* copy = new_node();
+  for (unsigned slot = 0; slot < kFanout; ++slot) {
+    const Node::Child& from = node->child[slot];
+    if (level > 0)
+      copy->child[slot].node = unshared(from.node, level - 1);
+    else
+      copy->child[slot].block = copy_of(from.block).detach();
+  }
+  return copy;
+}
+
+Image Image::unshared() const {
+  Image copy(geometry_);
+  copy.root_ = unshared(root_, levels_ - 1);
+  copy.digest_ = digest_;
+  return copy;
+}
+
 Image::Image(const Geometry& geometry) : geometry_(geometry), levels_(1), digest_(geometry.digest()) {
   SISYFS_ASSERT(geometry.block_size >= 1 && geometry.block_count.value >= 1, "a disk has bytes");
   SISYFS_ASSERT(geometry.disks >= 1 && geometry.block_count.value % geometry.disks == 0,

@@ -89,6 +89,14 @@ class Image {
     differences(root_, other.root_, levels_ - 1, 0, visit);
   }
 
+  // Never frees the content of this image, and does not count references to it any more: for content that
+  // all threads share. Copies share it; what they change is freed as ever.
+  void make_permanent() { make_permanent(root_, levels_ - 1); }
+
+  // The same content in memory of its own, except for what is permanent. Threads that work on images with a
+  // common origin slow each other down by counting references to it.
+  Image unshared() const;
+
   // The whole content, for export and tests.
   std::vector<std::byte> bytes() const;
 
@@ -112,6 +120,8 @@ class Image {
     if (node != nullptr && node->refs.drop()) destroy(node, level);
   }
   static void destroy(Node* node, unsigned level);
+  static void make_permanent(Node* node, unsigned level);
+  static Node* unshared(Node* node, unsigned level);
   template <class Visit>
   static void differences(const Node* mine, const Node* other, unsigned level, uint64_t first, Visit& visit) {
     if (mine == other) return;

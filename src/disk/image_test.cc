@@ -59,6 +59,20 @@ TEST(ImageTest, EqualBlocksShareMemoryAndZeroBlocksTakeNone) {
   EXPECT_EQ(image.block(BlockAddress(9)), nullptr);
 }
 
+TEST(ImageTest, AnUnsharedImageHasEqualBlocksElsewhere) {
+  Image image(shape(4, 300));
+  for (const uint64_t at : {0u, 17u, 299u})
+    image.write(BlockAddress(at), filled(4, static_cast<int>(at % 200 + 1)));
+  const Image copy = image.unshared();
+  EXPECT_EQ(copy, image);
+  EXPECT_EQ(copy.bytes(), image.bytes());
+  EXPECT_NE(copy.block(BlockAddress(17)), image.block(BlockAddress(17)));
+  EXPECT_EQ(copy.block(BlockAddress(18)), nullptr);
+  image.write(BlockAddress(17), filled(4, 9));
+  EXPECT_EQ(copy.block(BlockAddress(17))->bytes()[0], std::byte{18});
+  EXPECT_EQ(Image(shape(4, 300)).unshared(), Image(shape(4, 300)));
+}
+
 TEST(ImageTest, DifferencesLeadFromOneImageToTheOther) {
   std::mt19937_64 random(3);
   const Geometry geometry = shape(8, 1000);

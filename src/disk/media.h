@@ -53,6 +53,13 @@ struct MediaState {
         log(std::move(pending)),
         undecided(std::move(undecided_writes)) {}
 
+  // Gives both images memory of their own (Image::unshared()).
+  void unshare() {
+    const bool same = durable == current;
+    durable = durable.unshared();
+    current = same ? durable : current.unshared();
+  }
+
   // Equal digests: the same durable content and the same events since.
   Digest digest() const {
     return digest_at(1, durable.digest()) + digest_at(2, log.digest()) + digest_at(3, undecided.digest());

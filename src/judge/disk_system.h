@@ -32,7 +32,11 @@ class DiskSystem {
   // makes judges beyond those that every check has.
   static Result<DiskSystem> make(DiskSetup setup, MakeJudges further = {});
 
-  void initial(State& to) const { to = initial_; }
+  // Each time in memory of its own: each worker begins here, and all its states share content with it.
+  void initial(State& to) const {
+    to = initial_;
+    to.disk.unshare();
+  }
   Digest fingerprint(const State& state) const { return state.print; }
 
   template <class Sink>
