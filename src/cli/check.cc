@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/campaign/campaign.h"
+#include "cli/campaign/stages.h"
 #include "cli/cli.h"
 #include "cli/crew.h"
 #include "cli/run.h"
@@ -20,9 +22,29 @@ namespace {
 struct CheckFlags {
   std::string target, tasks, via, disk, block, json, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
+  std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false;
+  bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
+
+// Whether this is a campaign: nothing was said of how to search.
+Result<bool> is_campaign(const CheckFlags& flags, const CheckEntry& entry) {
+  const auto of_one = std::find_if(flags.settings.begin(), flags.settings.end(),
+                                   [](const std::string& setting) { return is_of_one_search(setting); });
+  const bool asked = !flags.stages.empty() || !flags.budget.empty();
+  const char* flag = !flags.stages.empty() ? "--stages" : "--budget";
+  if (asked && !entry.in_stages)
+    return bad_input(
+        fmt::format("{} cannot be used with {}, which is searched in one stage", flag, flags.target));
+  if (asked && (flags.one_search || of_one != flags.settings.end()))
+    return bad_input(
+        fmt::format("{} is for searches in stages, and cannot be used with {}, which asks for one search",
+                    flag, flags.one_search ? "a flag of the search" : "--set " + *of_one));
+  if (!flags.budget.empty() && !(flags.search.time.empty() && flags.search.states.empty()))
+    return bad_input("--budget is a bound on time: it cannot be used with --time or --states");
+  return entry.in_stages && !flags.one_search && of_one == flags.settings.end();
+}
 
 // An existing file is not overwritten: it may hold hours of another search.
 Status can_begin_at(const std::string& path) {
@@ -79,6 +101,55 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
   return {};
 }
 
+Error cannot_have(const FindingInfo& kind, const std::string& target) {
+  return bad_input(fmt::format(
+      "--only {}: {} cannot have the finding {} with these options{}", kind.code, target, kind.name,
+      kind.severity == Severity::kRepairable
+          ? "; a problem that is repaired without loss is not a finding, but reports of other findings "
+            "mention it"
+          : ""));
+}
+
+// Whether each kind that is looked for can occur in a stage.
+Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::vector<FindingInfo>& only) {
+  std::vector<Stage> stages = stages_for(entry.options, flags.settings);
+  stages.insert(stages.begin(), Stage{.name = "usual", .says = "", .settings = {}});
+  std::vector<FindingInfo> missing = only;
+  for (size_t i = 0; i < stages.size() && !missing.empty(); ++i) {
+    std::vector<std::string> settings = flags.settings;
+    settings.insert(settings.end(), stages[i].settings.begin(), stages[i].settings.end());
+    const Result<NamedCheck> named = CheckRegistry::make(entry, settings);
+    if (!named && i == 0) return named.error();
+    if (!named) continue;
+    std::erase_if(missing,
+                  [&](const FindingInfo& kind) { return named->check->kinds().bit_or_none(kind.kind) != 0; });
+  }
+  return missing.empty() ? Status() : cannot_have(missing.front(), flags.target);
+}
+
+int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
+               const std::vector<FindingInfo>& only, const SharedBlackBox* box) {
+  const RunOutput output{flags.search.progress, flags.json};
+  if (Status s = can_report(output, options); !s) return fail(s.error());
+  if (Status s = only.empty() ? Status() : can_occur(flags, entry, only); !s) return fail(s.error());
+  const std::string bound = !flags.budget.empty()        ? flags.budget
+                            : !flags.search.time.empty() ? flags.search.time
+                            : options.bounds.states != SearchBounds().states
+                                ? fmt::format("{} states", flags.search.states)
+                                : "";
+  return run_campaign({.entry = entry,
+                       .settings = flags.settings,
+                       .options = options,
+                       .bound = bound,
+                       .is_budget = !flags.budget.empty(),
+                       .stages = flags.stages,
+                       .seed = 1,
+                       .only = only,
+                       .all = flags.all,
+                       .output = output,
+                       .box = box});
+}
+
 // `box`: that of a target whose workers are processes; null: they are threads.
 int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   // A plug-in is loaded once: the fingerprints of its states depend on what was loaded before.
@@ -86,7 +157,12 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (!entry) return fail(entry.error());
   if (Status s = put_settings(flags, *entry); !s) return fail(s.error());
   if (Status s = Options::each_once(flags.settings); !s) return fail(s.error());
+  const Result<bool> in_stages = is_campaign(flags, *entry);
+  if (!in_stages) return fail(in_stages.error());
+  if (!flags.budget.empty()) flags.search.time = flags.budget;
   Result<SearchOptions> options = flags.search.options();
+  if (!options && !flags.budget.empty() && !parse_time("--budget", flags.budget))
+    return fail(parse_time("--budget", flags.budget).error());
   if (!options) return fail(options.error());
   if (!flags.checkpoint.empty()) {
     const auto every = parse_time("--checkpoint-every", flags.checkpoint_every);
@@ -102,18 +178,13 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
           fmt::format("unknown finding '{}' for --only; 'sisyfs targets --findings' lists them", name)));
     only.push_back(*kind);
   }
+  if (*in_stages) return run_stages(flags, *entry, *options, only, box);
   const Result<NamedCheck> named = CheckRegistry::make(*entry, flags.settings);
   if (!named) return fail(named.error());
   if (!only.empty()) options->watched = 0;
   for (const FindingInfo& kind : only) {
     const FindingBits bit = named->check->kinds().bit_or_none(kind.kind);
-    if (bit == 0)
-      return fail(bad_input(fmt::format(
-          "--only {}: {} cannot have the finding {} with these options{}", kind.code, flags.target, kind.name,
-          kind.severity == Severity::kRepairable
-              ? "; a problem that is repaired without loss is not a finding, but reports of other findings "
-                "mention it"
-              : "")));
+    if (bit == 0) return fail(cannot_have(kind, flags.target));
     options->watched |= bit;
   }
   if (flags.perspectives)
@@ -169,13 +240,24 @@ void add_check(CLI::App& app, int& exit) {
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
+  sub->add_option("--budget", flags->budget,
+                  "for CI: search in stages for this time, such as 10m; nothing found within it is a success "
+                  "(exit code 0), though no proof");
+  sub->add_option(
+      "--stages", flags->stages,
+      "search in these stages only, such as calls,torn; the table at the end of a run has their names");
   auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,
                                      "save the search to this file; 'sisyfs resume' continues it");
   perspectives->excludes(checkpoint);
   sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, such as 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();
-  sub->callback([flags, &exit] { exit = run_check(*flags); });
+  sub->callback([flags, sub, &exit] {
+    for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
+                             "--tasks", "--via", "--perspectives", "--checkpoint"})
+      flags->one_search |= sub->get_option(name)->count() != 0;
+    exit = run_check(*flags);
+  });
 }
 
 }  // namespace sisyfs::cli

@@ -98,23 +98,25 @@ void clear_progress() {
   line_shown = false;
 }
 
-ProgressFn progress_printer(const std::string& mode) {
+ProgressFn progress_printer(const std::string& mode, std::function<std::string()> note) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (mode == "off") return {};
   if (mode == "json")
-    return [](const Progress& p) {
-      const nlohmann::ordered_json json{{"elapsed_s", p.elapsed.count()},
-                                        {"states", p.states},
-                                        {"transitions", p.transitions},
-                                        {"depth", p.depth},
-                                        {"memory_bytes", p.memory_bytes},
-                                        {"findings", std::popcount(p.findings)},
-                                        {"tracing", p.tracing}};
+    return [note](const Progress& p) {
+      nlohmann::ordered_json json{{"elapsed_s", p.elapsed.count()},
+                                  {"states", p.states},
+                                  {"transitions", p.transitions},
+                                  {"depth", p.depth},
+                                  {"memory_bytes", p.memory_bytes},
+                                  {"findings", std::popcount(p.findings)},
+                                  {"tracing", p.tracing}};
+      if (note) json["part"] = note();
       to_stderr(json.dump() + "\n");
     };
-  const auto line = [](const Progress& p) {
-    return fmt::format("{}  depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
-                       p.depth, count_text(p.states), count_text(p.transitions), bytes_text(p.memory_bytes),
+  const auto line = [note](const Progress& p) {
+    return fmt::format("{}  {}depth {}  {} states  {} transitions  {}{}", seconds_text(p.elapsed.count()),
+                       note ? note() + "  " : "", p.depth, count_text(p.states), count_text(p.transitions),
+                       bytes_text(p.memory_bytes),
                        p.tracing         ? "  searching for the trace of a finding"
                        : p.findings != 0 ? "  finding"
                                          : "");

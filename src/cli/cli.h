@@ -42,7 +42,8 @@ int guarded(const std::function<int()>& command);
 
 // The terminal: whether to colour, and how to show progress.
 TextStyle text_style();
-ProgressFn progress_printer(const std::string& mode);
+// `note` says what the search is a part of, such as "torn, depth 4, 23 s left"; empty: it is all there is.
+ProgressFn progress_printer(const std::string& mode, std::function<std::string()> note = {});
 // Removes the progress line from the terminal, if one is shown.
 void clear_progress();
 

@@ -96,7 +96,7 @@ class DiskCheck : public Check {
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
     static_cast<CrashCounts&>(result) += counts() - before;
-    result.not_tried = not_tried(setup(), OpSet::of_bits(result.performed));
+    result.not_tried = not_tried(result.performed);
     if (setup().edges && !options.start_worker) result.edges = setup().edges();
     if (const auto trouble = setup().trouble ? setup().trouble() : std::nullopt) {
       result.stopped = Stop::kHarness;
@@ -136,6 +136,9 @@ class DiskCheck : public Check {
     return DiskTeller(system_.workers()).run(initial, steps);
   }
 
+  std::vector<NotTried> not_tried(uint32_t performed) const override {
+    return sisyfs::not_tried(setup(), OpSet::of_bits(performed));
+  }
   std::string device() const override {
     return setup().cuts.enabled ? describe(setup().cuts.device, setup().kind.disks) : std::string();
   }

@@ -28,6 +28,8 @@ struct CheckEntry {
   std::function<Result<std::unique_ptr<Check>>(const Options& options)> make;
   // Where instances of the target may run; known before a check is made. The same as TargetKind::isolation.
   Isolation isolation = Isolation::kNone;
+  // A check without options of a search is a campaign: several searches, from cheap to stern.
+  bool in_stages = false;
 };
 
 // Makes entries for targets that are not in the list, for example of the path of a library.

@@ -37,15 +37,18 @@ void add_model_targets(CheckRegistry& registry) {
   registry.add({.name = "f2fs",
                 .summary = "a small F2FS: logs, node table, checkpoints, roll-forward, cleaning",
                 .options = f2fs::option_specs(),
-                .make = f2fs::make_check});
+                .make = f2fs::make_check,
+                .in_stages = true});
   registry.add({.name = "journal",
                 .summary = "a small ext3: write-ahead journal in three modes, replay, revoke, orphans, fsck",
                 .options = journal::option_specs(),
-                .make = journal::make_check});
+                .make = journal::make_check,
+                .in_stages = true});
   registry.add({.name = "flash",
                 .summary = "a small JFFS2 on raw flash: a log of whole files, mount scans, cleaning",
                 .options = flash::option_specs(),
-                .make = flash::make_check});
+                .make = flash::make_check,
+                .in_stages = true});
   registry.add(verifs_entry(verifs::Version::kFirst, "verifs1",
                             "VeriFS, in memory: files and directories, snapshot and restore"));
   registry.add(verifs_entry(verifs::Version::kSecond, "verifs2",

@@ -185,7 +185,8 @@ Result<CheckEntry> plugin_entry(const std::string& target) {
                     .summary = table.summary != nullptr ? table.summary : table.name,
                     .options = option_specs(table),
                     .make = [code = *code](const Options& options) { return make_check(code, options); },
-                    .isolation = Isolation::kProcess};
+                    .isolation = Isolation::kProcess,
+                    .in_stages = true};
 }
 
 Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std::string>& settings) {

@@ -33,6 +33,10 @@ PluginHost::PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometr
   memory_->load(*fresh_);
 }
 
+PluginHost::~PluginHost() {
+  if (memory_ != nullptr && fresh_) memory_->load(*fresh_);
+}
+
 void PluginHost::set_memory_limit(uint64_t bytes) {
   if (PluginNamespace* space = code_->namespace_of()) space->control().limit = bytes;
 }

@@ -24,6 +24,10 @@ namespace sisyfs {
 class PluginHost {
  public:
   PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometry);
+  // The code gets back the memory that it had before: the next host of it begins as this one did.
+  ~PluginHost();
+  PluginHost(const PluginHost&) = delete;
+  PluginHost& operator=(const PluginHost&) = delete;
 
   const sisyfs_plugin& table() const { return code_->table(); }
   PluginCode& code() { return *code_; }

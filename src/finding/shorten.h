@@ -1,0 +1,24 @@
+// shorten(): leaves out the steps that a finding does not need.
+//
+// A random walk reaches a finding by many steps, most of which have nothing to do with it. Each candidate,
+// the steps without some of them, is executed: it counts if the finding still happens at its end. Runs of
+// steps are left out first, from half of the steps down to single ones. In the result no single step can be
+// left out, unless `stop` was set before.
+//
+//   finding.steps = shorten(*named.check, finding.kind, finding.steps, interrupted());
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "finding/check.h"
+#include "judge/catalogue.h"
+#include "machine/step.h"
+
+namespace sisyfs {
+
+// The steps show the finding. The result does, too; its steps keep their ids.
+std::vector<Step> shorten(const Check& check, FindingKind kind, std::vector<Step> steps,
+                          const std::atomic<bool>& stop);
+
+}  // namespace sisyfs
