@@ -181,7 +181,7 @@ TEST(PluginTest, NewEdgesLeadTheWayToADeepFinding) {
   if (!std::filesystem::exists(SISYFS_PLUGIN_DIR "/libslots_covered.so"))
     GTEST_SKIP() << "this compiler has no -fsanitize-coverage=trace-pc";
   const std::string wide = "--set files=4 --set file_blocks=4 --json - ";
-  const auto layers = nlohmann::json::parse(check_plugin("slots_covered", wide).text);
+  const auto layers = nlohmann::json::parse(check_plugin("slots_covered", wide + "--search bfs").text);
   const Answer a = check_plugin("slots_covered", wide + "--search coverage");
   const auto coverage = nlohmann::json::parse(a.text);
   EXPECT_EQ(a.code, 1);

@@ -137,17 +137,24 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
                             : options.bounds.states != SearchBounds().states
                                 ? fmt::format("{} states", flags.search.states)
                                 : "";
-  return run_campaign({.entry = entry,
-                       .settings = flags.settings,
-                       .options = options,
-                       .bound = bound,
-                       .is_budget = !flags.budget.empty(),
-                       .stages = flags.stages,
-                       .seed = 1,
-                       .only = only,
-                       .all = flags.all,
-                       .output = output,
-                       .box = box});
+  SearchOptions searches = options;
+  searches.checkpoint.reset();  // it is the campaign that is saved
+  if (Status s = flags.checkpoint.empty() ? Status() : can_save(flags.checkpoint); !s) return fail(s.error());
+  return run_campaign(
+      {.entry = entry,
+       .settings = flags.settings,
+       .options = searches,
+       .bound = bound,
+       .is_budget = !flags.budget.empty(),
+       .stages = flags.stages,
+       .seed = 1,
+       .only = only,
+       .all = flags.all,
+       .output = output,
+       .box = box,
+       .checkpoint = flags.checkpoint,
+       .checkpoint_every = options.checkpoint ? options.checkpoint->interval : std::chrono::minutes(1),
+       .saved = nullptr});
 }
 
 // `box`: that of a target whose workers are processes; null: they are threads.
@@ -246,15 +253,16 @@ void add_check(CLI::App& app, int& exit) {
   sub->add_option(
       "--stages", flags->stages,
       "search in these stages only, such as calls,torn; the table at the end of a run has their names");
-  auto* checkpoint = sub->add_option("--checkpoint", flags->checkpoint,
-                                     "save the search to this file; 'sisyfs resume' continues it");
+  auto* checkpoint =
+      sub->add_option("--checkpoint", flags->checkpoint,
+                      "save the search or campaign to this file; 'sisyfs resume' continues it");
   perspectives->excludes(checkpoint);
   sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, such as 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
     for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives", "--checkpoint"})
+                             "--tasks", "--via", "--perspectives"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

@@ -98,7 +98,14 @@ Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptio
 
 namespace {
 
-// Quotes a path for the shell if needed.
+// Whether a bound or Ctrl-C ended a search that was saved.
+bool can_go_on(const SearchOptions& options, const SearchResult& result) {
+  if (!options.checkpoint || result.checkpoints_written == 0) return false;
+  return result.stopped != Stop::kNo && result.stopped != Stop::kFinding && result.stopped != Stop::kHarness;
+}
+
+}  // namespace
+
 std::string quoted(const std::string& path) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+=:,@%", c) != nullptr;
@@ -108,14 +115,6 @@ std::string quoted(const std::string& path) {
   for (const char c : path) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
 }
-
-// Whether a bound or Ctrl-C ended a search that was saved.
-bool can_go_on(const SearchOptions& options, const SearchResult& result) {
-  if (!options.checkpoint || result.checkpoints_written == 0) return false;
-  return result.stopped != Stop::kNo && result.stopped != Stop::kFinding && result.stopped != Stop::kHarness;
-}
-
-}  // namespace
 
 Status can_save(const std::string& path) {
   std::error_code ignored;

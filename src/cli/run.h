@@ -29,6 +29,9 @@ struct RunOutput {
   std::string json;      // path of a file, "-", or empty for no JSON
 };
 
+// A path as one word of a shell, in quotes where it needs them.
+std::string quoted(const std::string& path);
+
 // Bad input if checkpoints cannot be written to this path.
 Status can_save(const std::string& path);
 

@@ -74,7 +74,7 @@ std::string never_tried(const std::vector<NotTried>& all) {
   return out;
 }
 
-const char* name_of(Verdict verdict) {
+const char* word_of(Verdict verdict) {
   return verdict == Verdict::kPass ? "pass" : verdict == Verdict::kFail ? "fail" : "unknown";
 }
 
@@ -103,7 +103,7 @@ Json campaign_json(const CampaignReport& report) {
       {"version", SISYFS_VERSION},
       {"target", report.setup.target},
       {"settings", report.setup.settings},
-      {"verdict", name_of(report.verdict)},
+      {"verdict", word_of(report.verdict)},
       {"says", report.verdict == Verdict::kUnknown && report.is_budget && report.stopped != Stop::kInterrupted
                    ? "nothing found within the budget"
                    : ""},

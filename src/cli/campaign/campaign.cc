@@ -9,13 +9,16 @@
 #include <utility>
 
 #include "adapters/plugin/plugin_check.h"
+#include "base/printable.h"
 #include "cli/campaign/schedule.h"
+#include "cli/campaign/small_disk.h"
 #include "cli/campaign/stages.h"
 #include "cli/cli.h"
 #include "cli/crew.h"
 #include "cli/files.h"
 #include "finding/finding_json.h"
 #include "finding/shorten.h"
+#include "finding/token.h"
 #include "machine/marks.h"
 #include "report/campaign_report.h"
 
@@ -28,6 +31,9 @@ constexpr std::chrono::seconds kUsualTime{60};
 // Random walks in the first round of a stage, and rounds, each of twice as many. Then the stage is exhausted.
 constexpr uint64_t kFirstWalks = 16;
 constexpr uint32_t kWalkRounds = 16;
+// When all other stages are exhausted, so many rounds are enough.
+constexpr uint32_t kWalkRoundsAtTheEnd = 7;
+constexpr uint32_t kAllOps = ~uint32_t{0};
 // The part of the budget at which a round of another stage is dearer than the first walks.
 constexpr double kBeforeWalks = 0.02;
 // A shorter way to what a walk found is searched for this part of what is left of the budget.
@@ -54,21 +60,23 @@ class Campaign {
   };
 
   bool counts_states() const { return request_.options.bounds.states != SearchBounds().states; }
-  double left_s() const { return counts_states() ? 0 : schedule_.left(); }
-
   Status do_task(const Schedule::Task& task);
+  SearchResult search(const Made& made, const Schedule::Task& task, Clock::time_point start);
   Status tell_in_simplest(const Schedule::Task& found);
   Result<Made> make(const Stage& stage, const Schedule::Task& task);
   Result<std::vector<std::string>> settings_of(const Stage& stage);
-  Result<uint64_t> smallest_disk(const Stage& stage);
-  Result<uint64_t> states_at_depth_one(std::vector<std::string> settings, uint64_t blocks);
   void set_order(const Stage& stage, const Schedule::Task& task, SearchOptions& options) const;
   FindingBits watched(const Check& check) const;
   Status report_findings(const Stage& stage, Made& made, const SearchResult& result);
   Status find_shorter(const Made& made, ToldFinding& told);
-  void note(StageReport& stage, const SearchResult& result, const SearchOptions& options, double seconds);
-  Schedule::End end_of(const Stage& stage, const SearchResult& result, uint32_t round) const;
-  void note_coverage(const Check& check, const SearchResult& result);
+  Schedule::End end_of(const Stage& stage, const SearchResult& result, const Schedule::Task& task) const;
+  void fill(DoneTask& done, const Made& made, const SearchResult& result) const;
+  void note(size_t stage, DoneTask done);
+  Status save();
+  Status restore(const SavedCampaign& saved);
+  bool all_searches_exhausted() const;
+  bool is_time_to_save() const { return Clock::now() - last_save_ >= request_.checkpoint_every; }
+  void note_not_tried();
   void conclude();
   int print();
 
@@ -77,12 +85,15 @@ class Campaign {
   const double budget_;
   Schedule schedule_;
   CampaignReport report_;
-  std::vector<FindingKind> known_;              // kinds that were found
-  std::optional<uint64_t> smallest_;            // blocks of the smallest disk
-  uint32_t performed_ = 0;                      // kinds of op, in all stages
-  std::map<std::string, bool> marks_;           // whether they were reached, in any stage
-  std::optional<std::vector<NotTried>> never_;  // of what is no op, in no stage so far
+  std::vector<FindingKind> known_;                 // kinds that were found
+  std::optional<uint64_t> smallest_;               // blocks of the smallest disk
+  uint32_t performed_ = 0;                         // kinds of op, in all stages
+  std::map<std::string, bool> marks_;              // whether they were reached, in any stage
+  std::optional<std::vector<std::string>> never_;  // what is no op, and was tried in no stage so far
+  std::vector<DoneTask> done_;
+  std::vector<uint64_t> last_walk_states_;  // of the last round of a stage
   const Clock::time_point start_ = Clock::now();
+  Clock::time_point last_save_ = start_;
 };
 
 // Walks begin when the other stages have gone as deep as is cheap: what those find is told by its shortest
@@ -96,17 +107,28 @@ std::vector<Schedule::StageKind> kinds_of(const std::vector<Stage>& stages, doub
   return kinds;
 }
 
-double budget_of(const SearchOptions& options) {
+double new_budget_of(const SearchOptions& options) {
   if (options.bounds.states != SearchBounds().states) return static_cast<double>(options.bounds.states);
   const auto time = options.bounds.time == SearchBounds().time ? kUsualTime : options.bounds.time;
   return std::chrono::duration<double>(time).count();
 }
 
+// In seconds or states. A campaign that is continued has what it has used so far, and as much again as the
+// bound says.
+double budget_of(const CampaignRequest& request) {
+  const SearchOptions& options = request.options;
+  double used = 0;
+  if (request.saved != nullptr)
+    for (const DoneTask& task : request.saved->done) used += task.cost;
+  return used + new_budget_of(options);
+}
+
 Campaign::Campaign(const CampaignRequest& request, std::vector<Stage> stages)
     : request_(request),
       stages_(std::move(stages)),
-      budget_(budget_of(request.options)),
-      schedule_(kinds_of(stages_, budget_), budget_) {
+      budget_(budget_of(request)),
+      schedule_(kinds_of(stages_, budget_), budget_),
+      last_walk_states_(stages_.size()) {
   report_.setup = {request.entry.name, request.settings};
   report_.bound = request.bound.empty() ? "60s" : request.bound;
   report_.is_budget = request.is_budget;
@@ -123,16 +145,29 @@ Campaign::Campaign(const CampaignRequest& request, std::vector<Stage> stages)
 }
 
 int Campaign::run() {
+  if (request_.saved != nullptr)
+    if (const Status s = restore(*request_.saved); !s) return fail(s.error());
   while (const auto task = schedule_.next()) {
     if (const Status s = do_task(*task); !s) return fail(s.error());
     if (report_.stopped == Stop::kInterrupted) break;
+    if (is_time_to_save())
+      if (const Status s = save(); !s) return fail(s.error());
     if (report_.findings.empty() || request_.all) continue;
     if (const Status s = tell_in_simplest(*task); !s) return fail(s.error());
     break;
   }
   if (interrupted().load() && report_.findings.empty()) report_.stopped = Stop::kInterrupted;
   conclude();
-  return print();
+  const int exit = print();
+  if (request_.checkpoint.empty() || report_.verdict != Verdict::kUnknown) return exit;
+  if (const Status s = save(); !s) return fail(s.error());
+  const std::string how =
+      fmt::format("to continue: ./sisyfs resume {}\n", printable(quoted(request_.checkpoint)));
+  if (request_.output.json == "-")
+    to_stderr(how);
+  else
+    fmt::print("{}", how);
+  return exit;
 }
 
 // A stern stage may have come to this depth before a simpler one. If a simpler one has a finding too, that is
@@ -159,62 +194,12 @@ Status Campaign::tell_in_simplest(const Schedule::Task& found) {
 
 // --- one search -------------------------------------------------------------------------------------
 
-// The number of states one call away from the start, on a disk of this size. 0: it cannot be used at all.
-Result<uint64_t> Campaign::states_at_depth_one(std::vector<std::string> settings, uint64_t blocks) {
-  if (blocks != 0) settings.push_back(fmt::format("blocks={}", blocks));
-  const Result<NamedCheck> named = CheckRegistry::make(request_.entry, settings);
-  if (!named)
-    return named.error().kind == ErrorKind::kBadInput ? Result<uint64_t>(uint64_t{0}) : named.error();
-  SearchOptions options = request_.options;
-  options.bounds.depth = 1;
-  options.threads = 1;
-  options.digest_visited = false;
-  options.stop = StopRule::kNever;
-  const SearchResult result = named->check->search(named->check->fitted(options), {});
-  // On a disk that is too small a call may be wrong, too. That is for the stage itself to find.
-  return result.states;
-}
-
-Result<uint64_t> Campaign::smallest_disk(const Stage& stage) {
-  const auto& specs = request_.entry.options;
-  const auto blocks =
-      std::find_if(specs.begin(), specs.end(), [](const OptionSpec& s) { return s.name == "blocks"; });
-  if (blocks == specs.end()) return bad_input("the size of its disk is no option");
-  for (const std::string& setting : request_.settings)
-    if (setting.starts_with("blocks=")) return bad_input("the size of the disk was given");
-  const Result<Options> options = Options::parse(specs, request_.settings);
-  if (!options) return options.error();
-  std::vector<std::string> settings = request_.settings;
-  settings.insert(settings.end(), stage.settings.begin(), stage.settings.end());
-  std::erase_if(settings, [](const std::string& one) { return one.starts_with("crash="); });
-  settings.emplace_back("crash=none");
-  const uint64_t step = options->has("erase_blocks") && options->integer("erase_blocks") > 0
-                            ? static_cast<uint64_t>(options->integer("erase_blocks"))
-                            : 1;
-  const auto usual = static_cast<uint64_t>(options->integer("blocks"));
-  const Result<uint64_t> wanted = states_at_depth_one(settings, 0);
-  if (!wanted) return wanted.error();
-  uint64_t too_small = 0, enough = usual / step;
-  while (too_small + 1 < enough && !interrupted().load()) {
-    const uint64_t middle = too_small + (enough - too_small) / 2;
-    if (static_cast<int64_t>(middle * step) < blocks->min) {
-      too_small = middle;
-      continue;
-    }
-    const Result<uint64_t> states = states_at_depth_one(settings, middle * step);
-    if (!states) return states.error();
-    (*states >= *wanted ? enough : too_small) = middle;
-  }
-  if (enough * step == usual) return bad_input("its usual disk is the smallest one");
-  return enough * step;
-}
-
 Result<std::vector<std::string>> Campaign::settings_of(const Stage& stage) {
   std::vector<std::string> settings = request_.settings;
   settings.insert(settings.end(), stage.settings.begin(), stage.settings.end());
   if (stage.kind != Stage::Kind::kSmallDisk) return settings;
   if (!smallest_) {
-    const Result<uint64_t> smallest = smallest_disk(stage);
+    const Result<uint64_t> smallest = smallest_disk(request_.entry, request_.settings, request_.options);
     if (!smallest) return smallest.error();
     smallest_ = *smallest;
   }
@@ -268,6 +253,10 @@ Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& 
   set_order(stage, task, options);
   options.watched = watched(*named->check);
   if (options.watched == 0) return bad_input("it cannot have such a finding");
+  const bool compares =
+      std::find(stage.settings.begin(), stage.settings.end(), "both_ways=on") != stage.settings.end();
+  if (compares && named->check->kinds().bit_or_none(FindingKind::kTwoOutcomes) == 0)
+    return bad_input("the target does not claim that its mount recovers without the check");
   if (request_.box != nullptr && task.predicted >= kWorthACrew)
     options.start_worker = crew_of(named->setup, *request_.box);
   options = named->check->fitted(options);
@@ -275,34 +264,69 @@ Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& 
   return Made{*std::move(named), std::move(options)};
 }
 
-Schedule::End Campaign::end_of(const Stage& stage, const SearchResult& result, uint32_t round) const {
+Schedule::End Campaign::end_of(const Stage& stage, const SearchResult& result,
+                               const Schedule::Task& task) const {
   if (result.stopped == Stop::kMemory) return Schedule::End::kExhausted;  // as far as memory reaches
   if (result.stopped != Stop::kNo && result.stopped != Stop::kFinding) return Schedule::End::kCut;
-  const bool last = stage.kind == Stage::Kind::kWalks ? round == kWalkRounds : result.exhausted;
+  bool last = result.exhausted;
+  if (stage.kind == Stage::Kind::kWalks) {
+    // Twice as many walks that met no more states: there is little more to meet.
+    const bool nothing_new = task.round > 1 && result.states <= last_walk_states_.at(task.stage);
+    last = task.round == kWalkRounds || nothing_new ||
+           (task.round >= kWalkRoundsAtTheEnd && all_searches_exhausted());
+  }
   return last ? Schedule::End::kExhausted : Schedule::End::kDone;
+}
+
+bool Campaign::all_searches_exhausted() const {
+  return std::all_of(report_.stages.begin(), report_.stages.end(), [](const StageReport& stage) {
+    return stage.exhausted || stage.is_walks || !stage.left_out.empty();
+  });
 }
 
 Status Campaign::do_task(const Schedule::Task& task) {
   const Stage& stage = stages_[task.stage];
-  StageReport& report = report_.stages[task.stage];
   const Clock::time_point start = Clock::now();
+  DoneTask done;
+  done.stage = stage.name;
+  done.round = task.round;
+  done.limit = task.limit;
   Result<Made> made = make(stage, task);
   if (!made) {
     // Settings that no target has are no property of this stage.
     const bool usable = made.error().kind == ErrorKind::kBadInput &&
                         Options::parse(request_.entry.options, request_.settings);
     if (!usable) return made.error();
-    report.left_out = made.error().message;
-    schedule_.ended(task, counts_states() ? 1 : seconds_since(start), Schedule::End::kExhausted);
+    done.left_out = made.error().message;
+    done.end = Schedule::End::kExhausted;
+    done.cost = counts_states() ? 1 : seconds_since(start);
+    note(task.stage, std::move(done));
     return {};
   }
   skip_plugin_trials();  // the first check of a plug-in has tried whether it is deterministic
+  const SearchResult result = search(*made, task, start);
+  if (result.stopped == Stop::kHarness)
+    return result.trouble.value_or(system_error("the search failed for an unknown reason"));
+  if (result.findings != 0)
+    if (const Status s = report_findings(stage, *made, result); !s) return s;
+  if (result.stopped == Stop::kInterrupted) report_.stopped = Stop::kInterrupted;
+  fill(done, *made, result);
+  done.seconds = seconds_since(start);
+  done.cost = counts_states() ? static_cast<double>(result.states) : done.seconds;
+  done.end = end_of(stage, result, task);
+  last_walk_states_[task.stage] = result.states;
+  note(task.stage, std::move(done));
+  return {};
+}
+
+SearchResult Campaign::search(const Made& made, const Schedule::Task& task, Clock::time_point start) {
+  const Stage& stage = stages_[task.stage];
   const auto about = [&] {
-    return fmt::format("{} ({}{}, {})", stage.name, report.is_walks ? "walks" : "to depth ",
-                       report.is_walks ? "" : std::to_string(task.round),
-                       counts_states()
-                           ? fmt::format("{:.0f} states left", schedule_.left())
-                           : fmt::format("{:.0f} s left", std::max(0.0, left_s() - seconds_since(start))));
+    const std::string what =
+        stage.kind == Stage::Kind::kWalks ? "walks" : fmt::format("to depth {}", task.round);
+    const double left = schedule_.left() - (counts_states() ? 0 : seconds_since(start));
+    return fmt::format("{} ({}, {:.0f} {} left)", stage.name, what, std::max(0.0, left),
+                       counts_states() ? "states" : "s");
   };
   const ProgressFn print = progress_printer(request_.output.progress, about);
   ProgressFn show;
@@ -311,23 +335,9 @@ Status Campaign::do_task(const Schedule::Task& task) {
       p.elapsed = Clock::now() - start_;
       print(p);
     };
-  const SearchResult result = made->named.check->search(made->options, show);
+  SearchResult result = made.named.check->search(made.options, show);
   clear_progress();
-  if (result.stopped == Stop::kHarness)
-    return result.trouble.value_or(system_error("the search failed for an unknown reason"));
-  if (result.stopped == Stop::kInterrupted) report_.stopped = Stop::kInterrupted;
-  note_coverage(*made->named.check, result);
-  if (result.findings != 0)
-    if (const Status s = report_findings(stage, *made, result); !s) return s;
-  const double seconds = seconds_since(start);
-  note(report, result, made->options, seconds);
-  const Schedule::End end = end_of(stage, result, task.round);
-  report.cut = end == Schedule::End::kCut;
-  if (!report.cut && result.stopped != Stop::kMemory) report.rounds = task.round;
-  report.exhausted = end == Schedule::End::kExhausted && !report.is_walks && result.stopped != Stop::kMemory;
-  if (result.left_out != 0) report.exhausted = false;
-  schedule_.ended(task, counts_states() ? static_cast<double>(result.states) : seconds, end);
-  return {};
+  return result;
 }
 
 // --- what came of it --------------------------------------------------------------------------------
@@ -380,34 +390,105 @@ Status Campaign::find_shorter(const Made& made, ToldFinding& told) {
   return {};
 }
 
-void Campaign::note(StageReport& stage, const SearchResult& result, const SearchOptions& options,
-                    double seconds) {
-  if (stage.is_walks) {
-    stage.walks += result.stopped == Stop::kNo ? options.walk.walks : 0;
-    stage.states += result.states;
-    stage.crash_states += result.crash_states;
-  } else if (result.states > stage.states) {
-    stage.states = result.states;
-    stage.crash_states = result.crash_states;
-  }
-  stage.left_out_states += result.left_out;
-  stage.transitions += result.transitions;
-  stage.recoveries += result.recoveries;
-  stage.seconds += seconds;
+void Campaign::fill(DoneTask& done, const Made& made, const SearchResult& result) const {
+  const Check& check = *made.named.check;
+  done.at_memory_bound = result.stopped == Stop::kMemory;
+  if (made.options.order == SearchOrder::kWalk && result.stopped == Stop::kNo)
+    done.walks = made.options.walk.walks;
+  done.states = result.states;
+  done.transitions = result.transitions;
+  done.crash_states = result.crash_states;
+  done.recoveries = result.recoveries;
+  done.left_out_states = result.left_out;
+  done.performed = result.performed;
+  for (const MarkInfo& mark : check.marks())
+    ((result.marks & mark.bit) != 0 ? done.reached : done.missed).emplace_back(mark.says);
+  for (const NotTried& one : check.not_tried(kAllOps)) done.not_tried.push_back(one.what);
 }
 
-void Campaign::note_coverage(const Check& check, const SearchResult& result) {
-  performed_ |= result.performed;
-  for (const MarkInfo& mark : check.marks()) marks_[std::string(mark.says)] |= (result.marks & mark.bit) != 0;
-  const std::vector<NotTried> here = check.not_tried(~uint32_t{0});  // all but ops
-  if (!never_) {
-    never_ = here;
-    return;
+// The same for a search of this run and for one that was saved.
+void Campaign::note(size_t stage, DoneTask done) {
+  StageReport& report = report_.stages[stage];
+  schedule_.ended({stage, done.round, done.limit, 0}, done.cost, done.end);
+  if (!done.left_out.empty()) {
+    report.left_out = done.left_out;
+  } else {
+    const bool complete = done.end != Schedule::End::kCut && !done.at_memory_bound;
+    report.cut = !complete;
+    if (complete) report.rounds = done.round;
+    report.exhausted =
+        complete && done.end == Schedule::End::kExhausted && !report.is_walks && done.left_out_states == 0;
+    if (report.is_walks) {
+      report.walks += done.walks;
+      report.states += done.states;
+      report.crash_states += std::min(done.crash_states, UINT64_MAX - report.crash_states);
+    } else if (done.states > report.states) {
+      report.states = done.states;
+      report.crash_states = done.crash_states;
+    }
+    report.left_out_states += done.left_out_states;
+    report.transitions += done.transitions;
+    report.recoveries += done.recoveries;
+    report.seconds += done.seconds;
+    performed_ |= done.performed;
+    for (const std::string& mark : done.reached) marks_[mark] = true;
+    for (const std::string& mark : done.missed) marks_.try_emplace(mark, false);
+    if (!never_) never_ = done.not_tried;
+    std::erase_if(*never_, [&](const std::string& what) {
+      return std::find(done.not_tried.begin(), done.not_tried.end(), what) == done.not_tried.end();
+    });
   }
-  std::erase_if(*never_, [&](const NotTried& one) {
-    return std::none_of(here.begin(), here.end(),
-                        [&](const NotTried& other) { return other.what == one.what; });
-  });
+  done_.push_back(std::move(done));
+}
+
+// --- saving -----------------------------------------------------------------------------------------
+
+Status Campaign::save() {
+  if (request_.checkpoint.empty()) return {};
+  SavedCampaign saved;
+  saved.target = request_.entry.name;
+  saved.settings = request_.settings;
+  saved.bound = report_.bound;
+  saved.budget = budget_;
+  saved.counts_states = counts_states();
+  saved.is_budget = request_.is_budget;
+  saved.stages = request_.stages;
+  saved.seed = request_.seed;
+  saved.only = report_.only;
+  saved.all = request_.all;
+  saved.memory_bytes = request_.options.bounds.memory_bytes;
+  saved.smallest_blocks = smallest_.value_or(0);
+  saved.done = done_;
+  for (const ToldFinding& told : report_.findings) saved.findings.push_back(make_token(told.finding));
+  last_save_ = Clock::now();
+  return write_file(request_.checkpoint, campaign_text(saved));
+}
+
+Status Campaign::restore(const SavedCampaign& saved) {
+  const auto unfit = [](const std::string& why) {
+    return bad_input("the saved campaign does not fit the target as it is now: " + why);
+  };
+  if (saved.smallest_blocks != 0) smallest_ = saved.smallest_blocks;
+  for (const DoneTask& task : saved.done) {
+    const auto stage = std::find_if(stages_.begin(), stages_.end(),
+                                    [&](const Stage& one) { return one.name == task.stage; });
+    if (stage == stages_.end()) return unfit(fmt::format("it has no stage '{}'", task.stage));
+    if (stage->kind == Stage::Kind::kWalks && task.round > kWalkRounds)
+      return unfit("it has too many rounds of walks");
+    note(static_cast<size_t>(stage - stages_.begin()), task);
+  }
+  for (const std::string& token : saved.findings) {
+    Result<Finding> finding = parse_token(token);
+    if (!finding) return unfit(finding.error().message);
+    const Result<NamedCheck> named = CheckRegistry::make(request_.entry, finding->setup.settings);
+    if (!named) return named.error();
+    Replayed replayed = named->check->replay(finding->steps);
+    if (!replayed.cannot_happen.empty() || !replayed.story.shows(finding->kind))
+      return unfit(fmt::format("a finding does not happen any more: {}", token));
+    known_.push_back(finding->kind);
+    report_.findings.push_back({*std::move(finding), std::move(replayed.story)});
+  }
+  return {};
 }
 
 void Campaign::conclude() {
@@ -418,23 +499,24 @@ void Campaign::conclude() {
   report_.seconds = seconds_since(start_);
   report_.threads = request_.options.threads;
   for (const auto& [mark, reached] : marks_) (reached ? report_.reached : report_.never).push_back(mark);
-  if (never_) {
-    report_.not_tried = *never_;
-    if (const Result<NamedCheck> named = CheckRegistry::make(request_.entry, request_.settings)) {
-      const std::vector<NotTried> but_ops = named->check->not_tried(~uint32_t{0});
-      for (const NotTried& one : named->check->not_tried(performed_)) {
-        const auto same = [&](const NotTried& other) { return other.what == one.what; };
-        if (std::none_of(but_ops.begin(), but_ops.end(), same)) report_.not_tried.push_back(one);
-      }
-    }
-  }
+  if (never_) note_not_tried();
   if (!report_.findings.empty() || !known_.empty())
     report_.verdict = Verdict::kFail;
-  else if (report_.stopped != Stop::kInterrupted && schedule_.all_exhausted() &&
-           std::all_of(report_.stages.begin(), report_.stages.end(), [](const StageReport& stage) {
-             return stage.exhausted || stage.is_walks || !stage.left_out.empty();
-           }))
+  else if (report_.stopped != Stop::kInterrupted && schedule_.all_exhausted() && all_searches_exhausted())
     report_.verdict = Verdict::kPass;
+}
+
+// Ops that no stage has performed, and what else none of them tries.
+void Campaign::note_not_tried() {
+  const Result<NamedCheck> named = CheckRegistry::make(request_.entry, request_.settings);
+  if (!named) return;
+  const std::vector<NotTried> but_ops = named->check->not_tried(kAllOps);
+  for (const NotTried& one : named->check->not_tried(performed_)) {
+    const bool is_ops = std::none_of(but_ops.begin(), but_ops.end(),
+                                     [&](const NotTried& other) { return other.what == one.what; });
+    if (is_ops || std::find(never_->begin(), never_->end(), one.what) != never_->end())
+      report_.not_tried.push_back(one);
+  }
 }
 
 int Campaign::print() {

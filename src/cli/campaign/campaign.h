@@ -2,14 +2,15 @@
 // (stages.h), each deepened in turn (schedule.h), until something is found, every stage is exhausted, or the
 // time is used.
 //
-//   return run_campaign({.entry = entry, .settings = {"files=3"}, .options = options});
+//   return run_campaign({.entry = entry, .settings = {"files=3"}, .options = options, .output = output});
 #pragma once
 
+#include <chrono>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "adapters/plugin/black_box.h"
+#include "cli/campaign/saved_campaign.h"
 #include "cli/run.h"
 #include "explore/search.h"
 #include "finding/registry.h"
@@ -29,6 +30,9 @@ struct CampaignRequest {
   bool all = false;               // go on after a finding
   RunOutput output;
   const SharedBlackBox* box = nullptr;  // of a target whose workers are processes
+  std::string checkpoint;               // where to save the campaign; empty: nowhere
+  std::chrono::milliseconds checkpoint_every{60'000};
+  const SavedCampaign* saved = nullptr;  // the campaign to go on with
 };
 
 // Searches, reports, and returns the exit code.

@@ -7,7 +7,7 @@
 //
 //   Schedule schedule({{.elastic = false}, {.elastic = true}}, 60);
 //   while (const auto task = schedule.next()) {
-//     ... search stage task->stage to round task->round, for at most task->limit ...
+//     // search stage task->stage to round task->round, for at most task->limit
 //     schedule.ended(*task, cost, Schedule::End::kDone);
 //   }
 #pragma once

@@ -1,7 +1,7 @@
 // The stages of a campaign: searches of one target from cheap to stern, each with settings of its own.
 //
 //   const std::vector<Stage> stages = stages_for(entry.options, {"files=3"});
-//   for (const Stage& stage : stages) ... Options::parse(entry.options, {"files=3"} + stage.settings) ...
+//   for (const Stage& stage : stages) (void)Options::parse(entry.options, stage.settings);
 #pragma once
 
 #include <cstdint>
