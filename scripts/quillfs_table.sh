@@ -13,7 +13,7 @@ seconds=${1:-60}
 [ $# -gt 0 ] && shift
 found=0
 total=0
-while read -r name mode kind; do
+while read -r name mode kind _; do
   case $name in '' | '#'*) continue ;; esac
   if [ -n "${BUGS:-}" ]; then
     case " $BUGS " in *" $name "*) ;; *) continue ;; esac
