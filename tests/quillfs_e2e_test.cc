@@ -1,0 +1,62 @@
+// The example file system with a journal: both modes have no finding to the bound, and some of its planted
+// mistakes are found with plain options.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program.h"
+
+namespace sisyfs::quillfs_e2e_test {
+namespace {
+
+using testing::HasSubstr;
+
+Answer check(const std::string& build, const std::string& arguments) {
+  const auto directory = std::filesystem::path(SISYFS_PROGRAM).parent_path() / "plugins" / "examples";
+  return run("check '" + (directory / ("libquillfs" + build + ".so")).string() + "' --progress off " +
+             arguments);
+}
+
+TEST(QuillfsE2eTest, TheRightOneIsCleanToTheBoundInBothModes) {
+  for (const std::string mode : {"", "_ordered"}) {
+    for (const std::string arguments :
+         {"--depth 4", "--depth 3 --set device=hostile", "--depth 3 --set nesting=1",
+          "--depth 3 --set failures=1", "--depth 3 --set impossible=on --set dirs=2",
+          "--depth 3 --set block=256 --set unit=256 --set blocks=40",
+          "--depth 3 --set unit=128 --set write=2"}) {
+      const Answer answer = check(mode, arguments);
+      EXPECT_EQ(answer.code, 0) << mode << ' ' << arguments << '\n' << answer.text;
+      EXPECT_THAT(answer.text, HasSubstr("the power went in the middle of an op")) << mode << arguments;
+    }
+  }
+}
+
+TEST(QuillfsE2eTest, ASmallDiskGetsFull) {
+  for (const std::string mode : {"", "_ordered"}) {
+    const Answer answer = check(mode, "--depth 4 --set blocks=23 --set file_blocks=4 --set write=2");
+    EXPECT_EQ(answer.code, 0) << mode << '\n' << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr("an op was refused for lack of space")) << mode;
+  }
+}
+
+TEST(QuillfsE2eTest, SomePlantedMistakesAreFound) {
+  struct Planted {
+    std::string bug, finding;
+  };
+  const std::vector<Planted> all = {
+      {"flush_record", "not-allowed (R3"},  {"flush_commit", "not-allowed (R3"},
+      {"replay_oldest", "not-allowed (R3"}, {"fsync_link", "not-allowed (R3"},
+      {"rename_leak", "not-clean (R4"},
+  };
+  for (const Planted& planted : all) {
+    const Answer answer = check("_" + planted.bug, "--depth 4");
+    EXPECT_EQ(answer.code, 1) << planted.bug << '\n' << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr("FOUND " + planted.finding)) << planted.bug;
+  }
+}
+
+}  // namespace
+}  // namespace sisyfs::quillfs_e2e_test
