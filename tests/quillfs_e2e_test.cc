@@ -58,5 +58,16 @@ TEST(QuillfsE2eTest, SomePlantedMistakesAreFound) {
   }
 }
 
+// Story: the first mount leaves a write unflushed, and a later power cut loses it. That write belonged to no
+// step, and the search ended with exit code 4. It is an event of step 0 now, the start.
+TEST(QuillfsE2eTest, WhatTheFirstMountLeftUnflushedMayBeLost) {
+  const Answer answer = check("_flush_replay_header", "--depth 3");
+  EXPECT_EQ(answer.code, 1) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("format and mount: these writes are not durable yet"));
+  const Answer again = run("replay " + token_in(answer.text));
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("still happens"));
+}
+
 }  // namespace
 }  // namespace sisyfs::quillfs_e2e_test

@@ -50,12 +50,34 @@ bool DiskTeller::cannot(std::string why) {
 Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> steps) {
   DiskSystemState state = initial;
   for (const Step& step : steps) ids_.insert(step.id);
+  begin(initial, steps);
   for (const Step& step : steps) {
     // A path that has ended with a broken promise goes no further.
     if (state.over || !do_step(step, state)) break;
   }
   story_.findings = worker_->plan().kinds.in(findings_);
   return {std::move(story_), std::move(cannot_happen_)};
+}
+
+// What the start has left unflushed. It is told if a power cut has lost some of it.
+void DiskTeller::begin(const DiskSystemState& initial, std::span<const Step> steps) {
+  ids_.insert(0);
+  const Log& log = initial.disk.log;
+  names_.add(log, 0, log.base(), 0, 0);
+  const auto is_of_start = [](const LostEvent& lost) { return lost.event.step == 0; };
+  const auto loses_some = [&](const PowerCut& cut) {
+    return std::any_of(cut.lost.begin(), cut.lost.end(), is_of_start);
+  };
+  if (std::none_of(steps.begin(), steps.end(), [&](const Step& step) {
+        return std::any_of(step.cuts.begin(), step.cuts.end(), loses_some);
+      }))
+    return;
+  StoryStep start;
+  start.kind = StoryStep::Kind::kStart;
+  start.op = "format and mount";
+  start.text = "these writes are not durable yet";
+  tell_writes(start, log, 0);
+  story_.steps.push_back(std::move(start));
 }
 
 bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState& state) {

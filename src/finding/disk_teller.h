@@ -40,6 +40,7 @@ class DiskTeller {
 
   // Executes and tells one step; false if it cannot be.
   bool do_step(const Step& step, DiskSystemState& state);
+  void begin(const DiskSystemState& initial, std::span<const Step> steps);
   bool can_begin(const Step& step, const Op& op, const DiskSystemState& state);
   bool do_cuts(const Step& step, const Op& op, DiskSystemState& state);
   // Builds the crash state of one power cut in the events of a log from `from` on.

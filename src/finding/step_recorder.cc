@@ -22,6 +22,7 @@ void StepRecorder::add(bool last) {
   if (machine.ways().has_undecided())
     add_lost(machine.ways().undecided().epoch(), machine.ways().undecided().known());
   const Log& log = machine.disk().log;
+  if (steps_.size() == 1) names_.add(log, 0, log.base(), 0, 0);  // of the start; those of the op follow
   names_.add(log, episode.events_before, log.base(), steps_.back().id, 0);
   if (!worker_.is_cut()) return;
   for (uint32_t level = 0; level <= machine.cuts().level(); ++level) add_cut(level, last);

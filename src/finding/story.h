@@ -41,7 +41,7 @@ struct Observation {
 };
 
 struct StoryStep {
-  enum class Kind : uint8_t { kBegin, kWrite, kFinish, kOp, kVerify, kCrash };
+  enum class Kind : uint8_t { kStart, kBegin, kWrite, kFinish, kOp, kVerify, kCrash };
   Kind kind = Kind::kOp;
   uint32_t task = 0;
   std::string op;                     // "create file0"; empty for a crash

@@ -118,7 +118,7 @@ class StepRules {
 
   std::string wrong_with(const Step& step, const LostEvent& lost) {
     const EventName& event = lost.event;
-    if (event.step == 0) return "names the step 0; ids start at 1";
+    if (event.step == 0 && event.cut != 0) return "names a power cut of step 0, the start, which has none";
     if (event.step > step.id)
       return fmt::format("names the step {}, which comes after its own step {}; name an earlier one",
                          event.step, step.id);

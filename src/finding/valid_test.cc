@@ -63,8 +63,12 @@ TEST(ValidTest, AnEventMayNameAStepThatIsNotThereButNotALaterOne) {
   EXPECT_EQ(refusal([](Finding& f) { f.steps.erase(f.steps.begin() + 1); }), "accepted");
   EXPECT_THAT(refusal([](Finding& f) { lost(f, 1).event.step = 4; }),
               StartsWith("steps[2].cuts[0].lost[1]: names the step 4, which comes after its own step 3;"));
-  EXPECT_THAT(refusal([](Finding& f) { lost(f, 0).event.step = 0; }),
-              StartsWith("steps[2].cuts[0].lost[0]:"));
+  EXPECT_EQ(refusal([](Finding& f) { lost(f, 0).event.step = 0; }), "accepted") << "the start";
+  EXPECT_THAT(refusal([](Finding& f) {
+                lost(f, 0).event.step = 0;
+                lost(f, 0).event.cut = 1;
+              }),
+              StartsWith("steps[2].cuts[0].lost[0]: names a power cut of step 0"));
 }
 
 TEST(ValidTest, EventsAreNumberedFromOneAndNamedOnce) {

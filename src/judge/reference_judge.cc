@@ -146,7 +146,8 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
     after_.end_op(0);
   }
   if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
-  if (episode.promised) promise(op);
+  // A call that must fail promises nothing, whatever it answers.
+  if (episode.promised && expected_.error == 0) promise(op);
 }
 
 void ReferenceJudge::begin_op(Expectation& expectation, const Op& op, const Tree& tree) const {

@@ -85,6 +85,14 @@ TEST_F(ReferenceJudgeTest, WherePosixLeavesTheErrnoOpenEachIsRight) {
   EXPECT_THAT(kinds_in(end_op(rmdir_root, EPERM, kA)), ElementsAre(FindingKind::kWrongEffect));
 }
 
+// Story: a search ended at an assertion, because what such a call had promised does not exist.
+TEST_F(ReferenceJudgeTest, ACallThatMustFailPromisesNothing) {
+  const Op fsync_nothing = Op::of(OpKind::kFsync, Path("/a"));
+  Episode promising;
+  promising.promised = true;
+  EXPECT_THAT(kinds_in(end_op(fsync_nothing, 0, kNone, promising)), ElementsAre(FindingKind::kWrongErrno));
+}
+
 // Regression: the first errno that was disputed hid all other wrong answers of a search for all findings.
 TEST_F(ReferenceJudgeTest, WrongAnswersOfDifferentOpsAreToldApart) {
   const auto bits_of = [&](const KindTable& kinds, const Op& op, int error) {

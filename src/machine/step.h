@@ -18,7 +18,9 @@ namespace sisyfs {
 
 // An event (write, discard or flush) of a run, by what it is.
 struct EventName {
-  uint32_t step = 0;     // the id of the step during which it was issued
+  // The id of the step during which it was issued; 0: the start (format and first mount). Of the start those
+  // events have names that were not durable at its end.
+  uint32_t step = 0;
   uint32_t cut = 0;      // 0: issued by the op; n: by the recovery after the step's nth power cut
   uint32_t nth = 0;      // its number among the events of that op or recovery, from 1
   uint32_t disk = 0;     // of the media

@@ -27,6 +27,8 @@ const char* name_of(WriteStatus status) {
 
 const char* name_of(StoryStep::Kind kind) {
   switch (kind) {
+    case StoryStep::Kind::kStart:
+      return "start";
     case StoryStep::Kind::kBegin:
       return "begin";
     case StoryStep::Kind::kWrite:
