@@ -33,6 +33,7 @@ constexpr uint64_t kFirstWalks = 16;
 constexpr uint32_t kWalkRounds = 16;
 // When all other stages are exhausted, so many rounds are enough.
 constexpr uint32_t kWalkRoundsAtTheEnd = 7;
+constexpr const char* kCutsInRecovery = "power cuts in recovery";  // as not_tried() says it
 constexpr uint32_t kAllOps = ~uint32_t{0};
 // The part of the budget at which a round of another stage is dearer than the first walks.
 constexpr double kBeforeWalks = 0.02;
@@ -403,7 +404,12 @@ void Campaign::fill(DoneTask& done, const Made& made, const SearchResult& result
   done.performed = result.performed;
   for (const MarkInfo& mark : check.marks())
     ((result.marks & mark.bit) != 0 ? done.reached : done.missed).emplace_back(mark.says);
-  for (const NotTried& one : check.not_tried(kAllOps)) done.not_tried.push_back(one.what);
+  for (const NotTried& one : check.not_tried(kAllOps)) {
+    done.not_tried.push_back(one.what);
+    // Without power cuts there are none in recovery.
+    if (one.what.starts_with("power cuts") && one.what != kCutsInRecovery)
+      done.not_tried.emplace_back(kCutsInRecovery);
+  }
 }
 
 // The same for a search of this run and for one that was saved.
