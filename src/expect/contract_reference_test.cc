@@ -3,6 +3,7 @@
 // read beside docs/contracts.md. One byte is a data unit here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -163,10 +164,9 @@ class Reference {
       doubts_.emplace_back(object_at(window[now], "a"), now);
     if (call == Call::kFailedCall && window.size() > 1) doubts_.emplace_back(kNobody, now);
     if (call == Call::kFsyncA || call == Call::kFdatasyncA) give(call, object_at(window[now], "a"));
-    if (call == Call::kWriteXSync) {
-      give(call, object_at(window[now], "a"));
-      given.back().doubt = SIZE_MAX;  // it has just written what it promises
-    }
+    if (call == Call::kWriteXSync) give(call, object_at(window[now], "a"));
+    // It has just written what it promises.
+    if (call == Call::kWriteXSync) given.back().doubt = SIZE_MAX;
     if (call == Call::kFsyncB) give(call, object_at(window[now], "b"));
     if (call == Call::kFsyncRoot) give(call, kNobody);
   }
@@ -174,38 +174,19 @@ class Reference {
   bool atomic(const Tree& got) const { return std::find(window.begin(), window.end(), got) != window.end(); }
 
   bool ordered(const Tree& got) const {
-    for (const Tree& tree : window) {
-      bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
-      for (const std::string& name : kNames) {
-        const NodeId mine = node_at(tree, name);
-        const NodeId theirs = node_at(got, name);
-        same = same && (mine == kNoNode) == (theirs == kNoNode);
-        if (!same || mine == kNoNode) continue;
-        same = tree.node(mine).links == got.node(theirs).links &&
-               tree.node(mine).data.size() == got.node(theirs).data.size() &&
-               bytes_known(tree.birth(mine), got.node(theirs).data.text(), false);
-      }
-      if (same) return true;
-    }
-    return false;
+    return std::any_of(window.begin(), window.end(), [&](const Tree& tree) {
+      return same_files(got, tree, [&](uint32_t object, const std::string& text) {
+        return version_of(tree, object).text.size() == text.size() && bytes_known(object, text, false);
+      });
+    });
   }
 
   // In flight: the last tree is what the call leads to.
   bool names(const Tree& got, bool in_flight) const {
-    for (size_t i = window.size(); i-- > window.size() - (in_flight ? 2 : 1);) {
-      const Tree& tree = window[i];
-      bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
-      for (const std::string& name : kNames) {
-        const NodeId mine = node_at(tree, name);
-        const NodeId theirs = node_at(got, name);
-        same = same && (mine == kNoNode) == (theirs == kNoNode);
-        if (!same || mine == kNoNode) continue;
-        same = tree.node(mine).links == got.node(theirs).links &&
-               was_whole(tree.birth(mine), got.node(theirs).data.text());
-      }
-      if (same) return true;
-    }
-    return false;
+    return std::any_of(window.end() - (in_flight ? 2 : 1), window.end(), [&](const Tree& tree) {
+      return same_files(got, tree,
+                        [&](uint32_t object, const std::string& text) { return was_whole(object, text); });
+    });
   }
 
   bool fsync(const Tree& got) const {
@@ -221,6 +202,21 @@ class Reference {
   }
 
  private:
+  // Whether both have the same names and links, and each file of `got` is right as that object.
+  template <class Right>
+  static bool same_files(const Tree& got, const Tree& tree, Right right) {
+    bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
+    for (const std::string& name : kNames) {
+      const NodeId mine = node_at(tree, name);
+      const NodeId theirs = node_at(got, name);
+      same = same && (mine == kNoNode) == (theirs == kNoNode);
+      if (!same || mine == kNoNode) continue;
+      same = tree.node(mine).links == got.node(theirs).links &&
+             right(tree.birth(mine), got.node(theirs).data.text());
+    }
+    return same;
+  }
+
   std::vector<uint32_t> objects() const {
     std::vector<uint32_t> out;
     for (const Tree& tree : window) {
@@ -235,7 +231,6 @@ class Reference {
     return g.object == object &&
            (g.call == Call::kFsyncA || g.call == Call::kFsyncB || g.call == Call::kSync);
   }
-
   static bool is_of_data(const Given& g) {
     return g.call == Call::kFdatasyncA || g.call == Call::kWriteXSync;
   }
@@ -248,8 +243,7 @@ class Reference {
       const Version v = version_of(window[k], object);
       return v.there && v.byte(at) == then.byte(at);
     });
-    if (!covered) return false;
-    if (is_fsync(g, object)) return true;
+    if (!covered || is_fsync(g, object)) return covered;
     if (g.call == Call::kWriteXSync && at != 1) return false;
     return at < then.text.size() && then.byte(at) != version_of(window[i], object).byte(at);
   }
@@ -278,11 +272,10 @@ class Reference {
   bool bytes_known(uint32_t object, const std::string& text, bool promises) const {
     for (size_t at = 0; at < text.size(); ++at) {
       bool known = false;
-      for (size_t i = 0; i < window.size(); ++i) {
+      for (size_t i = 0; i < window.size() && !known; ++i) {
         const Version v = version_of(window[i], object);
-        bool fits = v.there && v.byte(at) == text[at];
-        for (const Given& g : given) fits = fits && !(promises && byte_excluded(g, object, i, at));
-        known = known || fits;
+        known = v.there && v.byte(at) == text[at];
+        for (const Given& g : given) known = known && !(promises && byte_excluded(g, object, i, at));
       }
       if (!known) return false;
     }
@@ -294,11 +287,10 @@ class Reference {
     if (got.node(node).links != got.node(node).names) return false;
     const std::string text = got.node(node).data.text();
     bool size_known = false;
-    for (size_t i = 0; i < window.size(); ++i) {
+    for (size_t i = 0; i < window.size() && !size_known; ++i) {
       const Version v = version_of(window[i], object);
-      bool fits = v.there && v.text.size() == text.size();
-      for (const Given& g : given) fits = fits && !size_excluded(g, object, i);
-      size_known = size_known || fits;
+      size_known = v.there && v.text.size() == text.size();
+      for (const Given& g : given) size_known = size_known && !size_excluded(g, object, i);
     }
     return size_known && bytes_known(object, text, true);
   }
@@ -322,7 +314,6 @@ class Reference {
     const bool waited = g.call == Call::kFsyncA || g.call == Call::kFsyncB || g.call == Call::kWriteXSync;
     return (rules_.fsync_names && waited) || g.call == Call::kSync;
   }
-
   bool covers_entry(const Given& g, const std::string& name) const {
     return covers(g, g.names_doubt,
                   [&](size_t k) { return object_at(window[k], name) == object_at(window[g.since], name); });
