@@ -52,7 +52,7 @@ TargetKind right_kind(bool buffered) {
   kind.words.problems = problems;
   kind.claims.mount_recovers = true;
   if (buffered) {
-    kind.claims.durable_ops = false;
+    kind.claims.durable = {};
     kind.ops = kind.ops | OpSet(OpKind::kSync);
   }
   return kind;

@@ -46,6 +46,8 @@ std::vector<std::vector<std::string>> table(const std::string& first_cell) {
   return rows;
 }
 
+const OpSet kOfNames(OpKind::kCreate, OpKind::kUnlink, OpKind::kRename);
+
 const std::map<std::string, Habits>& systems() {
   static const std::map<std::string, Habits> all = {
       {"write-through", {.when = When::kThrough}},
@@ -53,6 +55,9 @@ const std::map<std::string, Habits>& systems() {
       {"torn data", {.torn_data = true}},
       {"any order", {.any_order = true}},
       {"one object", {.when = When::kAsked}},
+      {"names at once", {.when = When::kAsked, .at_once = kOfNames}},
+      {"late unlink", {.when = When::kAsked, .at_once = kOfNames - OpSet(OpKind::kUnlink)}},
+      {"torn files", {.when = When::kAsked, .torn_data = true, .at_once = kOfNames}},
       {"deaf fsync",
        {.forgets_dirs = true, .forgets = OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync)}},
       {"stale data", {.torn_data = true, .stale_data = true}},

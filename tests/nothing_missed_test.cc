@@ -206,7 +206,7 @@ class ReliesOnHint : public TwoFiles {
  public:
   static TargetKind kind() {
     TargetKind kind = TwoFiles::kind();
-    kind.claims.durable_ops = true;
+    kind.claims.durable = OpSet::all();
     return kind;
   }
 

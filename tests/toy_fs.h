@@ -40,10 +40,19 @@ enum class When : uint8_t {
   kAsked,    // fsync writes and flushes what it speaks of and nothing else, sync everything
 };
 
-// The first three lines are ways to work, the rest are mistakes.
+// What it does when the device fails a write or a flush.
+enum class OnError : uint8_t {
+  kNothing,  // no call says so, and what was to be written is given up
+  kDrops,    // the call says so, and what was to be written is given up
+  kRetries,  // the call says so, and the next one writes it again
+};
+
+// The first lines are ways to work, those from `backwards` on are mistakes.
 struct Habits {
   When when = When::kAtOnce;
-  bool torn_data = false;         // each data unit is a write of its own
+  bool torn_data = false;  // each data unit is a write of its own
+  OnError on_error = OnError::kNothing;
+  OpSet at_once = {};             // with When::kAsked: ops that write and flush what they have changed
   bool split_writes = false;      // each data unit of a write is a record of its own, with the size up to it
   bool backwards = false;         // with it, and a mistake: from the last unit to the first
   bool any_order = false;         // recovery takes every record, also behind one that is missing
@@ -66,6 +75,8 @@ struct Claim {
   bool sync_mount = false;
   bool fsync_names = false;
   bool split_writes = false;
+  OpSet durable = {};
+  bool retries_sync = true;
 };
 
 class ToyFs : public Target, public SavesMemory {
@@ -87,6 +98,7 @@ class ToyFs : public Target, public SavesMemory {
   int mount(Media& disk) override {
     disk_ = &disk;
     memory_ = Memory();
+    failed_ = false;
     Record best;
     for (const uint64_t at : {0, 1}) {
       const Record record = read(at);
@@ -102,13 +114,18 @@ class ToyFs : public Target, public SavesMemory {
     if (found != 0 && habits_.comes_back_empty) facts.clear();
     build(facts);
     memory_.mounted = true;
-    if (found != 0 && !memory_.broken) checkpoint();
-    return 0;
+    if (!failed_ && found != 0 && !memory_.broken) checkpoint();
+    return failed_ ? EIO : 0;
   }
 
   int unmount() override {
-    checkpoint();
-    return power_cut(), 0;
+    // One that gives up what it could not write does not get it back by unmounting.
+    failed_ = false;
+    if (habits_.on_error == OnError::kDrops)
+      keep([](const Fact&) { return true; });
+    else
+      checkpoint();
+    return power_cut(), failed_ ? EIO : 0;
   }
   void power_cut() override { memory_ = Memory(); }
 
@@ -116,14 +133,21 @@ class ToyFs : public Target, public SavesMemory {
     Tree after = memory_.tree;
     const OpResult result = sisyfs::apply(op, after);
     if (result.error != 0) return result;
-    if (!(after == memory_.tree)) {
+    const Memory memory = memory_;
+    failed_ = false;
+    const bool changes = !(after == memory_.tree);
+    if (changes) {
       const Tree before = std::exchange(memory_.tree, std::move(after));
       for (const std::vector<Fact>& record : records_of(op, before)) note(op, record);
     }
     const bool forgotten = habits_.forgets.has(op.kind);
     if (op.kind == OpKind::kSync && !forgotten) keep([](const Fact&) { return true; });
     if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(op.kind)) keep_file(op, forgotten);
-    return result;
+    if (!failed_ || habits_.on_error == OnError::kNothing) return result;
+    // What was written of it will be written over.
+    const std::vector<Fact> left = std::exchange(memory_, memory).waiting;
+    if (habits_.on_error == OnError::kDrops && !changes) give_up(op, left);
+    return OpResult::of(EIO);
   }
 
   Walk walk() override {
@@ -267,13 +291,17 @@ class ToyFs : public Target, public SavesMemory {
 
   Record read(uint64_t at) {
     Record record;
-    (void)disk_->read(BlockAddress(at), std::as_writable_bytes(std::span(&record, 1)));
+    if (disk_->read(BlockAddress(at), std::as_writable_bytes(std::span(&record, 1))) != IoStatus::kOk)
+      failed_ = true;
     return record;
   }
   void write(uint64_t at, const Record& record) {
-    (void)disk_->write(BlockAddress(at), std::as_bytes(std::span(&record, 1)));
+    const std::span<const Record> bytes(&record, 1);
+    if (disk_->write(BlockAddress(at), std::as_bytes(bytes)) != IoStatus::kOk) failed_ = true;
   }
-  void flush() { (void)disk_->flush(); }
+  void flush() {
+    if (disk_->flush() != IoStatus::kOk) failed_ = true;
+  }
 
   // The records of a log; how many there are, also behind a gap: they must not be there when it is filled.
   size_t read_log(uint64_t first, bool stop_at_gap, std::map<uint8_t, Record>& records) {
@@ -356,7 +384,10 @@ class ToyFs : public Target, public SavesMemory {
   }
 
   void note(const Op& op, std::vector<Fact> changed) {
-    if (habits_.when == When::kAsked) return remember(op, changed);
+    if (habits_.when == When::kAsked) {
+      remember(op, changed);
+      return habits_.at_once.has(op.kind) ? keep_changes(changed) : void();
+    }
     // Where records come back in any order, what takes a name away waits for what came before it, and what
     // comes after it waits in turn: otherwise a file would be left with no name at all.
     const bool takes_name =
@@ -374,7 +405,31 @@ class ToyFs : public Target, public SavesMemory {
     if (!habits_.says_too_early) disk_->say_stable(habits_.says);
   }
 
-  void remember(const Op& op, const std::vector<Fact>& changed) {
+  // Only these facts are left to be written. Where fsync of a file failed, what is of other files is kept.
+  void give_up(const Op& op, const std::vector<Fact>& left) {
+    Stat stat;
+    const bool of_all = op.kind == OpKind::kSync || memory_.tree.stat(op.path, &stat) != 0;
+    std::erase_if(memory_.waiting, [&](const Fact& f) {
+      const bool others = f.kind != kEntry && !of_all && f.of != memory_.tree.birth(stat.node);
+      return !others && std::find(left.begin(), left.end(), f) == left.end();
+    });
+  }
+
+  // One that gives up what it could not write does not know whether the inode of what it changes was written.
+  void add_inodes(std::vector<Fact>& changed) const {
+    for (const Fact& inode : facts_of(memory_.tree)) {
+      const auto is_of = [&](const Fact& f) {
+        return f.kind == kEntry ? f.value == inode.of : f.of == inode.of;
+      };
+      const auto is_it = [&](const Fact& f) { return f.key() == inode.key(); };
+      if (inode.kind == kInode && std::any_of(changed.begin(), changed.end(), is_of) &&
+          std::none_of(changed.begin(), changed.end(), is_it))
+        changed.push_back(inode);
+    }
+  }
+
+  void remember(const Op& op, std::vector<Fact> changed) {
+    if (habits_.on_error == OnError::kDrops) add_inodes(changed);
     for (Fact fact : changed) {
       if (op.kind == OpKind::kRename && fact.kind == kEntry) fact.type = kRenamed;
       // A rename that is forgotten does not take along what was there before it.
@@ -383,6 +438,22 @@ class ToyFs : public Target, public SavesMemory {
       });
       memory_.waiting.push_back(fact);
     }
+  }
+
+  // Makes durable what an op has changed. Names are kept all at once, with all of the files that they lead
+  // to.
+  void keep_changes(const std::vector<Fact>& changed) {
+    const bool names =
+        std::any_of(changed.begin(), changed.end(), [](const Fact& c) { return c.kind == kEntry; });
+    std::vector<uint32_t> inodes;
+    for (const Fact& fact : memory_.waiting)
+      if (names && fact.kind == kEntry) inodes.push_back(fact.value);
+    keep([&](const Fact& fact) {
+      if (fact.kind == kEntry) return names;
+      if (std::find(inodes.begin(), inodes.end(), fact.of) != inodes.end()) return true;
+      return std::any_of(changed.begin(), changed.end(),
+                         [&](const Fact& c) { return c.key() == fact.key(); });
+    });
   }
 
   // Makes durable what `wanted` says.
@@ -400,7 +471,7 @@ class ToyFs : public Target, public SavesMemory {
     Stat stat;
     if (memory_.tree.stat(op.path, &stat) != 0) return;
     const bool directory = stat.type == FileType::kDirectory;
-    if (directory ? habits_.forgets_dirs : forgotten) return;
+    if (directory ? habits_.forgets_dirs || claim_.contract == Contract::kNames : forgotten) return;
     const uint32_t inode = memory_.tree.birth(stat.node);
     // Names are kept all at once, with the inodes that they lead to, so that a rename is never cut in two.
     const bool names = directory || (claim_.fsync_names && op.kind != OpKind::kFdatasync);
@@ -410,6 +481,7 @@ class ToyFs : public Target, public SavesMemory {
       if (fact.kind == kInode && names) return true;
       if (directory || fact.of != inode) return false;
       if (fact.kind == kInode || op.kind != OpKind::kWriteSync) return true;
+      if (claim_.contract == Contract::kNames) return true;
       // Of a write with O_SYNC only what it wrote.
       return fact.at * kUnit >= op.offset && fact.at * kUnit < op.offset + op.length;
     });
@@ -419,6 +491,7 @@ class ToyFs : public Target, public SavesMemory {
   Claim claim_;
   Memory memory_;
   Disk* disk_ = nullptr;
+  bool failed_ = false;  // the device failed a write or a flush of this op
 };
 
 inline TargetKind kind_of(const Habits& habits, const Claim& claim) {
@@ -427,7 +500,8 @@ inline TargetKind kind_of(const Habits& habits, const Claim& claim) {
                    OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
              OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
   kind.claims.contract = claim.contract;
-  kind.claims.durable_ops = claim.sync_mount;
+  kind.claims.durable = claim.sync_mount ? OpSet::all() : claim.durable;
+  kind.claims.retries_sync = claim.retries_sync;
   kind.claims.fsync_names = claim.fsync_names;
   kind.claims.split_writes = claim.split_writes;
   kind.limits.write_unit = kUnit;

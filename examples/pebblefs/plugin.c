@@ -87,8 +87,9 @@ static int name_page(const sisyfs_disk *disk, uint64_t page, char *text, uint32_
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
   static const sisyfs_plugin plugin = {
       SISYFS_PLUGIN_HEADER, .contract = SISYFS_ATOMIC,
-      .promises = SISYFS_FSYNC_ALL | SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE, .name = "pebblefs",
-      .summary = "a log-structured file system for raw flash", .max_name = PEBBLE_NAME_MAX,
+      .promises = SISYFS_FSYNC_ALL | SISYFS_MOUNT_RECOVERS | SISYFS_LIMITED_SPACE | SISYFS_RETRIES_SYNC,
+      .name = "pebblefs", .max_name = PEBBLE_NAME_MAX,
+      .summary = "a log-structured file system for raw flash",
       .block_size = 128, .erase_blocks = 4, .block_count = 32, .write_unit = 24, /* a chunk has 32 bytes */
       .format = format, .mount = mount, .unmount = unmount, .create = create, .mkdir = make_dir,
       .unlink = unlink_file, .rmdir = remove_dir, .rename = rename_node, .write = write_file,

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define SISYFS_PLUGIN_MAJOR 1
-#define SISYFS_PLUGIN_MINOR 2
+#define SISYFS_PLUGIN_MINOR 3
 
 /* The disk. Addresses and counts are in blocks. Valid until unmount() or the power cut. */
 typedef struct sisyfs_disk sisyfs_disk;
@@ -92,6 +92,9 @@ enum sisyfs_contract {
   SISYFS_ORDERED = 1,   /* the same for names and sizes; data may be any version since then */
   SISYFS_FSYNC = 2,     /* each file as of its last fsync, or newer */
   SISYFS_STRUCTURE = 3, /* it mounts, can be read and used */
+  /* Since 1.3. Names are durable and atomic when the call returns; each file is, as a whole, as of its last
+   * fsync, or newer. */
+  SISYFS_NAMES = 4,
 };
 
 enum sisyfs_promise {
@@ -108,6 +111,25 @@ enum sisyfs_promise {
   /* A power cut may leave any bytes where a file was written for the first time: what was on the disk before,
    * as ext4 does with data=writeback. Counts under SISYFS_ORDERED and SISYFS_FSYNC. */
   SISYFS_STALE_DATA = 1 << 7,
+  /* Since 1.3. After a call returned -EIO because the device failed a write, a later fsync or sync that
+   * succeeds covers what the failed one did not. Without it, what was not durable then and has not changed
+   * since may be lost, as in Linux. */
+  SISYFS_RETRIES_SYNC = 1 << 8,
+};
+
+/* Since 1.3. Calls, as bits of `durable_calls`. */
+enum sisyfs_call {
+  SISYFS_CALL_CREATE = 1 << 0,
+  SISYFS_CALL_MKDIR = 1 << 1,
+  SISYFS_CALL_UNLINK = 1 << 2,
+  SISYFS_CALL_RMDIR = 1 << 3,
+  SISYFS_CALL_RENAME = 1 << 4,
+  SISYFS_CALL_LINK = 1 << 5,
+  SISYFS_CALL_SYMLINK = 1 << 6,
+  SISYFS_CALL_WRITE = 1 << 7,
+  SISYFS_CALL_TRUNCATE = 1 << 8,
+  SISYFS_CALL_SETXATTR = 1 << 9,
+  SISYFS_CALL_REMOVEXATTR = 1 << 10,
 };
 
 /* The table of a plug-in: what it claims, and its functions.
@@ -179,6 +201,10 @@ typedef struct sisyfs_plugin {
   /* Since 1.2. So many bytes, at a multiple of it, are written whole or not at all by each device that this
    * file system is meant for: a device that tears writes does not tear below it. 0: a block. */
   uint32_t whole_unit;
+
+  /* Since 1.3. Flags of enum sisyfs_call: what such a call changes is durable when it returns, whether other
+   * calls are or not. SISYFS_DURABLE_OPS says more: with all that was done before it. */
+  uint64_t durable_calls;
 } sisyfs_plugin;
 
 #define SISYFS_PLUGIN_HEADER \

@@ -44,6 +44,7 @@ struct Plugin {
   uint32_t write_unit = 0, max_name = 0, max_depth = 0, max_files = 0;
   uint64_t max_file_size = 0;
   uint32_t whole_unit = 0;
+  uint64_t durable_calls = 0;  // since 1.3
 };
 
 namespace plugin_detail {
@@ -98,6 +99,7 @@ constexpr sisyfs_plugin table() {
   t.max_files = about.max_files;
   t.max_file_size = about.max_file_size;
   t.whole_unit = about.whole_unit;
+  t.durable_calls = about.durable_calls;
 
   t.format = [](const sisyfs_disk* disk) { return Fs::format(*disk); };
   t.mount = mount<Fs>;

@@ -30,6 +30,9 @@ enum class Mutant : uint8_t {
   kSyncWholeFile,        // a write with O_SYNC promises the whole file
   kLastPromiseCounts,    // a promise replaces all earlier promises of the same object
   kUnboundNames,         // a promised name may be free although it was in use ever since
+  kNoDoubts,             // a promise also covers what a failure of the device may have taken before it
+  kOldNames,             // names: a name may be from an older tree of the window
+  kForgetDurableCalls,   // a call that is durable when it returns promises nothing
   // crash: what a power cut may leave
   kLastChainSafe,        // the last chain of writes never loses anything
   kNeverReorder,         // writes are kept in order on every device
@@ -63,6 +66,7 @@ enum class Mutant : uint8_t {
   kCompareErrnoOnly,    // answers are compared by their errno only
   kForgiveRepaired,     // a problem that the check repaired is no finding
   kReadsByPlace,        // a recovery is found again by the addresses it read, not by their content
+  kDecisionsByImage,    // lazy runs on equal images are known again whatever is in doubt
   kTrustEntry,          // a cached recovery is used although its slot was reused for another image
   kForgetCheckReads,    // reads of a cached check do not count as reads of the recovery
   kForgetTrialReads,    // reads of the trial of a recovery do not count as reads of the recovery

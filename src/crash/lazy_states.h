@@ -71,6 +71,8 @@ class LazyStates : public Decider {
   std::span<const Epoch::KeptRange> known_after(uint32_t reads);
   // Whether a choice was made in this run.
   bool decided() const { return !choices_.empty(); }
+  // The reader has made so many reads so far; those that are left out were of blocks that are not in doubt.
+  void skip_to(uint32_t reads) { reads_ = reads; }
   // The reader starts again from its first read, and will read the same.
   void rewind() { reads_ = 0, passed_ = 0, strayed_ = false; }
   // The number of choices of this run so far.

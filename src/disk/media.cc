@@ -105,7 +105,7 @@ IoStatus Media::write_on(uint32_t disk, BlockAddress first, std::span<const std:
                          WriteFlags flags) {
   if (!in_range(Access::kWrite, disk, first, bytes.size())) return IoStatus::kOutOfRange;
   if (bytes.empty()) return IoStatus::kOk;
-  const bool failed = fails();
+  const bool failed = write_fails();
   if (failed && !mutant(Mutant::kFailedWrites)) return IoStatus::kIoError;
   const size_t size = one_disk_.block_size;
   const BlockAddress on_disk = first;
@@ -125,7 +125,7 @@ IoStatus Media::write_on(uint32_t disk, BlockAddress first, std::span<const std:
 }
 
 IoStatus Media::flush_on(uint32_t disk) {
-  if (fails()) return IoStatus::kIoError;
+  if (write_fails()) return IoStatus::kIoError;
   if (keeps_log_) state_.log.add_flush(disk);
   return IoStatus::kOk;
 }
@@ -136,7 +136,7 @@ IoStatus Media::discard_on(uint32_t disk, BlockAddress first, BlockCount count) 
     return IoStatus::kOutOfRange;
   }
   if (count.value == 0) return IoStatus::kOk;
-  if (fails()) return IoStatus::kIoError;
+  if (write_fails()) return IoStatus::kIoError;
   const uint32_t unit = one_disk_.erase_blocks;
   if (unit != 0 && (first.value % unit != 0 || count.value % unit != 0))
     return misuse(Access::kErasePart, disk, first, count);

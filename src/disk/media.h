@@ -118,10 +118,12 @@ class Media : public Disk {
   // The nth access from now on fails, counted from 1 over all disks: it has no effect. 0: none fails.
   void fail_call(uint32_t nth) {
     fail_call_ = nth;
-    call_failed_ = false;
+    call_failed_ = write_failed_ = false;
   }
   // Whether that access was made, and failed.
   bool call_failed() const { return call_failed_; }
+  // Whether it was a write, an erase or a flush.
+  bool write_failed() const { return write_failed_; }
 
   // As a Disk, this is disk 0. state().current.geometry() is the shape of all disks.
   const Geometry& geometry() const override { return one_disk_; }
@@ -162,6 +164,7 @@ class Media : public Disk {
   bool in_range(Access access, uint32_t disk, BlockAddress first, size_t bytes);
   IoStatus misuse(Access access, uint32_t disk, BlockAddress first, BlockCount count);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
+  bool write_fails() { return fails() && (write_failed_ = true); }
 
   void note_read(BlockAddress address);
   // Outside of scratch: gives a block new content.
@@ -184,6 +187,7 @@ class Media : public Disk {
   Decider* undecided_ = nullptr;
   uint32_t fail_call_ = 0;
   bool call_failed_ = false;
+  bool write_failed_ = false;
   std::vector<BlockRef> blocks_;  // of the write in progress
   std::vector<const Event*> events_;
 

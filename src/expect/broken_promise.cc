@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "expect/fsync.h"
+#include "expect/names.h"
+#include "expect/ordered.h"
 
 namespace sisyfs {
 namespace {
@@ -65,6 +67,16 @@ class PromiseChecker {
         return names_text(paths_of(p.object, p.since, p.since));
       case PromiseKind::kEntries:
         return fmt::format("the names in {}", path);
+      case PromiseKind::kSize:
+        return fmt::format("the size of {} ({})", path, bytes_text(size));
+      case PromiseKind::kEntry: {
+        const bool there = entry_of(then, *object_in(then, p.object), p.name) != kNoObject;
+        return fmt::format("that {}/{} is {}", path == "/" ? "" : path, p.name, there ? "there" : "gone");
+      }
+      case PromiseKind::kAttributes:
+        return fmt::format("the attributes of {}", path);
+      case PromiseKind::kTree:
+        return "names, sizes and attributes";
     }
     return {};
   }
@@ -76,6 +88,10 @@ class PromiseChecker {
         return against_name(p);
       case PromiseKind::kEntries:
         return against_entries(p);
+      case PromiseKind::kEntry:
+      case PromiseKind::kAttributes:
+      case PromiseKind::kTree:
+        return {};
       default:
         return against_content(p);
     }
@@ -187,12 +203,13 @@ class PromiseChecker {
 
   static std::string different(const std::string& path, const FileData& promised, const FileData& got,
                                const Promise& p) {
-    const bool exact = p.kind == PromiseKind::kContent;
-    const uint64_t needed = p.kind == PromiseKind::kWritten ? p.end : promised.size();
+    const bool exact = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kSize;
+    const bool of_write = p.kind == PromiseKind::kWritten;
+    const uint64_t needed = of_write ? p.end : promised.size();
     if (exact ? got.size() != needed : got.size() < needed)
       return fmt::format("{} has {}", path, bytes_text(got.size()));
     FileData a = promised, b = got;
-    if (p.kind == PromiseKind::kWritten) {
+    if (of_write) {
       // Compare only the bytes of that write.
       const std::vector<std::byte> zeros(p.offset);
       a.write(0, zeros), b.write(0, zeros);
@@ -237,15 +254,18 @@ std::optional<BrokenPromise> first_broken_promise(Contract contract, const Histo
                                                   const ContractRules& rules, const Tree& recovered) {
   const PromiseChecker checker(history, recovered);
   if (contract == Contract::kStructure) return std::nullopt;
-  if (contract != Contract::kFsync) return checker.against_all();
+  if (contract == Contract::kAtomic) return checker.against_all();
+  const auto allows = contract == Contract::kOrdered ? ordered_allows
+                      : contract == Contract::kNames ? names_allows
+                                                     : fsync_allows;
   // Promises are added one by one. The first one with which the tree is not allowed is the broken one.
   History believed = history;
   believed.promises = {};
-  if (!fsync_allows(believed, rules, recovered, nullptr)) return checker.against_all();
+  if (!allows(believed, rules, recovered, nullptr)) return checker.against_all();
   for (size_t i = 0; i < history.promises.size(); ++i) {
     believed.promises = history.promises.first(i + 1);
     std::string why;
-    if (fsync_allows(believed, rules, recovered, &why)) continue;
+    if (allows(believed, rules, recovered, &why)) continue;
     const Promise& broken = history.promises[i];
     const std::string seen = checker.against(broken);
     return BrokenPromise{broken.call, checker.promised(broken), seen.empty() ? why : seen};

@@ -14,16 +14,19 @@ const char* contract_name(Contract contract) {
       return "ordered";
     case Contract::kFsync:
       return "fsync";
+    case Contract::kNames:
+      return "names";
   }
   return "?";
 }
 
 Result<Contract> parse_contract(std::string_view name) {
-  for (const Contract c : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync, Contract::kStructure}) {
+  for (const Contract c :
+       {Contract::kAtomic, Contract::kOrdered, Contract::kNames, Contract::kFsync, Contract::kStructure}) {
     if (name == contract_name(c)) return c;
   }
   return bad_input(
-      fmt::format("unknown contract '{}'; it is one of atomic, ordered, fsync, structure", name));
+      fmt::format("unknown contract '{}'; it is one of atomic, ordered, names, fsync, structure", name));
 }
 
 }  // namespace sisyfs

@@ -22,9 +22,11 @@ enum class Contract : uint8_t {
   kStructure,  // any tree
   kOrdered,  // names, types, links and sizes are from one tree of the window, each data unit from any of them
   kFsync,    // each object separately: a version from the window that keeps all promises about the object
+  kNames,    // names, types, links and attributes are those of now; each file is one whole version from the
+             // window that keeps all promises about it
 };
 
-// "atomic", "structure", "ordered", "fsync".
+// "atomic", "structure", "ordered", "fsync", "names".
 const char* contract_name(Contract contract);
 // The inverse of contract_name(). The error lists the names.
 Result<Contract> parse_contract(std::string_view name);

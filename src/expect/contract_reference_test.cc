@@ -3,6 +3,7 @@
 // read beside docs/contracts.md. One byte is a data unit here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,11 +31,15 @@ enum class Call : uint8_t {
   kFsyncRoot,
   kSync,
   kWriteXSync,
+  // The device fails: an fsync, and a call that could touch anything.
+  kFailedFsyncA,
+  kFailedCall,
 };
-constexpr uint8_t kCalls = 16;
-const char* const kText[kCalls] = {
-    "create a",   "create b", "write x", "write y", "cut a",       "unlink a", "unlink b", "rename a b",
-    "rename b a", "link a b", "fsync a", "fsync b", "fdatasync a", "fsync /",  "sync",     "write_sync x"};
+constexpr uint8_t kCalls = 16;  // without a failing device
+const char* const kText[] = {"create a",     "create b",      "write x",     "write y",    "cut a",
+                             "unlink a",     "unlink b",      "rename a b",  "rename b a", "link a b",
+                             "fsync a",      "fsync b",       "fdatasync a", "fsync /",    "sync",
+                             "write_sync x", "fsync a fails", "a call fails"};
 
 int put(Tree& tree, uint64_t offset, char byte) {
   return tree.write("/a", offset, std::as_bytes(std::span(&byte, 1)));
@@ -70,11 +75,13 @@ int apply_call(Call call, Tree& tree) {
       return tree.link("/a", "/b");
     case Call::kFsyncA:
     case Call::kFdatasyncA:
+    case Call::kFailedFsyncA:
       return exists(tree, "/a");
     case Call::kFsyncB:
       return exists(tree, "/b");
     case Call::kFsyncRoot:
     case Call::kSync:
+    case Call::kFailedCall:
       return 0;
   }
   return 0;
@@ -116,39 +123,70 @@ class Reference {
     Call call;
     size_t since;
     uint32_t object;  // kNobody: the root directory
+    // What has not changed from here to `since` is not covered: a failure of the device was reported here.
+    size_t doubt = SIZE_MAX;
+    size_t names_doubt = SIZE_MAX;  // likewise of names
   };
   std::vector<Tree> window;
   std::vector<Given> given;
 
+  // Whether the promise covers something although a failure was reported before it.
+  template <class Same>
+  static bool covers(const Given& g, size_t doubt, Same same_as_promised) {
+    if (doubt == SIZE_MAX) return true;
+    for (size_t i = doubt; i < g.since; ++i)
+      if (!same_as_promised(i)) return true;
+    return false;
+  }
+
+  void give(Call call, uint32_t object) {
+    Given g{call, window.size() - 1, object};
+    for (const auto& [whose, since] : doubts_) {
+      if (g.names_doubt == SIZE_MAX || since > g.names_doubt) g.names_doubt = since;
+      if (whose != kNobody && whose != object) continue;
+      if (g.doubt == SIZE_MAX || since > g.doubt) g.doubt = since;
+    }
+    given.push_back(g);
+  }
+
   void returned(Call call) {
     const size_t now = window.size() - 1;
-    if (call == Call::kSync) {
+    if (call == Call::kSync && doubts_.empty()) {
       window = {window.back()};
       given.clear();
+    } else if (call == Call::kSync) {
+      // As if each file and the directory had been synced, names included.
+      for (const std::string& name : kNames)
+        if (object_at(window[now], name) != kNobody) give(Call::kSync, object_at(window[now], name));
+      give(Call::kFsyncRoot, kNobody);
     }
-    if (call == Call::kFsyncA || call == Call::kFdatasyncA || call == Call::kWriteXSync)
-      given.push_back({call, now, object_at(window[now], "a")});
-    if (call == Call::kFsyncB) given.push_back({call, now, object_at(window[now], "b")});
-    if (call == Call::kFsyncRoot) given.push_back({call, now, kNobody});
+    if (call == Call::kFailedFsyncA && window.size() > 1)
+      doubts_.emplace_back(object_at(window[now], "a"), now);
+    if (call == Call::kFailedCall && window.size() > 1) doubts_.emplace_back(kNobody, now);
+    if (call == Call::kFsyncA || call == Call::kFdatasyncA) give(call, object_at(window[now], "a"));
+    if (call == Call::kWriteXSync) give(call, object_at(window[now], "a"));
+    // It has just written what it promises.
+    if (call == Call::kWriteXSync) given.back().doubt = SIZE_MAX;
+    if (call == Call::kFsyncB) give(call, object_at(window[now], "b"));
+    if (call == Call::kFsyncRoot) give(call, kNobody);
   }
 
   bool atomic(const Tree& got) const { return std::find(window.begin(), window.end(), got) != window.end(); }
 
   bool ordered(const Tree& got) const {
-    for (const Tree& tree : window) {
-      bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
-      for (const std::string& name : kNames) {
-        const NodeId mine = node_at(tree, name);
-        const NodeId theirs = node_at(got, name);
-        same = same && (mine == kNoNode) == (theirs == kNoNode);
-        if (!same || mine == kNoNode) continue;
-        same = tree.node(mine).links == got.node(theirs).links &&
-               tree.node(mine).data.size() == got.node(theirs).data.size() &&
-               bytes_known(tree.birth(mine), got.node(theirs).data.text(), false);
-      }
-      if (same) return true;
-    }
-    return false;
+    return std::any_of(window.begin(), window.end(), [&](const Tree& tree) {
+      return same_files(got, tree, [&](uint32_t object, const std::string& text) {
+        return version_of(tree, object).text.size() == text.size() && bytes_known(object, text, false);
+      });
+    });
+  }
+
+  // In flight: the last tree is what the call leads to.
+  bool names(const Tree& got, bool in_flight) const {
+    return std::any_of(window.end() - (in_flight ? 2 : 1), window.end(), [&](const Tree& tree) {
+      return same_files(got, tree,
+                        [&](uint32_t object, const std::string& text) { return was_whole(object, text); });
+    });
   }
 
   bool fsync(const Tree& got) const {
@@ -164,6 +202,21 @@ class Reference {
   }
 
  private:
+  // Whether both have the same names and links, and each file of `got` is right as that object.
+  template <class Right>
+  static bool same_files(const Tree& got, const Tree& tree, Right right) {
+    bool same = (node_at(got, "a") == node_at(got, "b")) == (node_at(tree, "a") == node_at(tree, "b"));
+    for (const std::string& name : kNames) {
+      const NodeId mine = node_at(tree, name);
+      const NodeId theirs = node_at(got, name);
+      same = same && (mine == kNoNode) == (theirs == kNoNode);
+      if (!same || mine == kNoNode) continue;
+      same = tree.node(mine).links == got.node(theirs).links &&
+             right(tree.birth(mine), got.node(theirs).data.text());
+    }
+    return same;
+  }
+
   std::vector<uint32_t> objects() const {
     std::vector<uint32_t> out;
     for (const Tree& tree : window) {
@@ -175,28 +228,54 @@ class Reference {
   }
 
   bool is_fsync(const Given& g, uint32_t object) const {
-    return g.object == object && (g.call == Call::kFsyncA || g.call == Call::kFsyncB);
+    return g.object == object &&
+           (g.call == Call::kFsyncA || g.call == Call::kFsyncB || g.call == Call::kSync);
   }
-
   static bool is_of_data(const Given& g) {
     return g.call == Call::kFdatasyncA || g.call == Call::kWriteXSync;
+  }
+
+  // Whether the promise excludes that a byte is as it was at i, before it.
+  bool byte_excluded(const Given& g, uint32_t object, size_t i, size_t at) const {
+    if (i >= g.since || g.object != object || !(is_fsync(g, object) || is_of_data(g))) return false;
+    const Version then = version_of(window[g.since], object);
+    const bool covered = covers(g, g.doubt, [&](size_t k) {
+      const Version v = version_of(window[k], object);
+      return v.there && v.byte(at) == then.byte(at);
+    });
+    if (!covered || is_fsync(g, object)) return covered;
+    if (g.call == Call::kWriteXSync && at != 1) return false;
+    return at < then.text.size() && then.byte(at) != version_of(window[i], object).byte(at);
+  }
+
+  // Likewise the size.
+  bool size_excluded(const Given& g, uint32_t object, size_t i) const {
+    if (i >= g.since || g.object != object || !(is_fsync(g, object) || is_of_data(g))) return false;
+    const size_t size = version_of(window[i], object).text.size();
+    const Version then = version_of(window[g.since], object);
+    const bool covered = covers(g, g.doubt, [&](size_t k) {
+      const Version v = version_of(window[k], object);
+      return v.there && v.text.size() == then.text.size();
+    });
+    if (covered && is_fsync(g, object)) return true;
+    size_t needed = g.call == Call::kWriteXSync ? 2 : then.text.size();
+    for (size_t at = then.text.size(); !covered && at-- > 0;) {
+      needed = at + 1;
+      if (covers(g, g.doubt,
+                 [&](size_t k) { return version_of(window[k], object).byte(at) == then.byte(at); }))
+        break;
+      needed = at;
+    }
+    return needed > size;
   }
 
   bool bytes_known(uint32_t object, const std::string& text, bool promises) const {
     for (size_t at = 0; at < text.size(); ++at) {
       bool known = false;
-      for (size_t i = 0; i < window.size(); ++i) {
+      for (size_t i = 0; i < window.size() && !known; ++i) {
         const Version v = version_of(window[i], object);
-        bool fits = v.there && v.byte(at) == text[at];
-        for (const Given& g : given) {
-          if (!promises || i >= g.since) continue;
-          if (is_fsync(g, object)) fits = false;
-          if (!is_of_data(g) || g.object != object) continue;
-          if (g.call == Call::kWriteXSync && at != 1) continue;
-          const Version then = version_of(window[g.since], object);
-          if (at < then.text.size() && then.byte(at) != v.byte(at)) fits = false;
-        }
-        known = known || fits;
+        known = v.there && v.byte(at) == text[at];
+        for (const Given& g : given) known = known && !(promises && byte_excluded(g, object, i, at));
       }
       if (!known) return false;
     }
@@ -208,44 +287,49 @@ class Reference {
     if (got.node(node).links != got.node(node).names) return false;
     const std::string text = got.node(node).data.text();
     bool size_known = false;
-    for (size_t i = 0; i < window.size(); ++i) {
+    for (size_t i = 0; i < window.size() && !size_known; ++i) {
       const Version v = version_of(window[i], object);
-      bool fits = v.there && v.text.size() == text.size();
-      for (const Given& g : given) {
-        if (i >= g.since) continue;
-        if (is_fsync(g, object)) fits = false;
-        if (!is_of_data(g) || g.object != object) continue;
-        const size_t needed =
-            g.call == Call::kWriteXSync ? 2 : version_of(window[g.since], object).text.size();
-        if (needed > text.size()) fits = false;
-      }
-      size_known = size_known || fits;
+      size_known = v.there && v.text.size() == text.size();
+      for (const Given& g : given) size_known = size_known && !size_excluded(g, object, i);
     }
     return size_known && bytes_known(object, text, true);
+  }
+
+  // Whether the file was like this as a whole, at a time that no promise excludes.
+  bool was_whole(uint32_t object, const std::string& text) const {
+    for (size_t i = 0; i < window.size(); ++i) {
+      const Version v = version_of(window[i], object);
+      bool fits = v.there && v.text == text;
+      for (const Given& g : given) {
+        fits = fits && !size_excluded(g, object, i);
+        for (size_t at = 0; at < 2; ++at) fits = fits && !byte_excluded(g, object, i, at);
+      }
+      if (fits) return true;
+    }
+    return false;
   }
 
   // Whether this call promises the names that its file had then.
   bool names_promised(const Given& g) const {
     const bool waited = g.call == Call::kFsyncA || g.call == Call::kFsyncB || g.call == Call::kWriteXSync;
-    return rules_.fsync_names && waited;
+    return (rules_.fsync_names && waited) || g.call == Call::kSync;
   }
-
-  // Position from which the name of the object is promised.
-  size_t named_since(uint32_t object) const {
-    size_t since = 0;
-    for (const Given& g : given) {
-      if (names_promised(g) && g.object == object) since = std::max(since, g.since);
-    }
-    return since;
+  bool covers_entry(const Given& g, const std::string& name) const {
+    return covers(g, g.names_doubt,
+                  [&](size_t k) { return object_at(window[k], name) == object_at(window[g.since], name); });
   }
 
   bool present(uint32_t x, uint32_t y) const {
     for (const uint32_t object : objects()) {
       if (object == x || object == y) continue;
       // It was durable under a name: from the start, by its own promise, or by a promise of the directory.
-      std::vector<size_t> points = {0, named_since(object)};
-      for (const Given& g : given)
-        if (g.call == Call::kFsyncRoot) points.push_back(g.since);
+      std::vector<size_t> points = {0};
+      for (const Given& g : given) {
+        const bool own = names_promised(g) && g.object == object;
+        if (!own && g.call != Call::kFsyncRoot) continue;
+        for (const std::string& name : kNames)
+          if (object_at(window[g.since], name) == object && covers_entry(g, name)) points.push_back(g.since);
+      }
       for (const size_t point : points) {
         bool always = true;
         for (size_t i = point; i < window.size(); ++i) always = always && version_of(window[i], object).there;
@@ -257,10 +341,12 @@ class Reference {
 
   bool entry_fits(const std::string& name, uint32_t object, size_t time) const {
     if (object_at(window[time], name) != object) return false;
-    if (object != kNobody && time < named_since(object)) return false;
     for (const Given& g : given) {
-      if (g.call == Call::kFsyncRoot && time < g.since) return false;
-      if (names_promised(g) && object_at(window[g.since], name) == g.object && time < g.since) return false;
+      if (time >= g.since || !covers_entry(g, name)) continue;
+      if (g.call == Call::kFsyncRoot) return false;
+      if (!names_promised(g)) continue;
+      if (object != kNobody && g.object == object) return false;
+      if (object_at(window[g.since], name) == g.object) return false;
     }
     return true;
   }
@@ -291,6 +377,7 @@ class Reference {
   }
 
   ContractRules rules_;
+  std::vector<std::pair<uint32_t, size_t>> doubts_;  // whose, kNobody: of all; and from when on
 };
 
 Tree start() {
@@ -357,7 +444,9 @@ class Walk {
       const bool changes = !(tree == run.e.now());
       run.e.begin_op(tree);
       if (changes) run.reference.window.push_back(tree);
+      in_flight_ = changes;
       compare(run, " (in flight)");
+      in_flight_ = false;
       run.e.end_op(0);
       run.reference.returned(call);
       promise(run.e, call);
@@ -376,6 +465,8 @@ class Walk {
     if (call == Call::kFdatasyncA) e.promise_data("/a");
     if (call == Call::kFsyncRoot) e.promise_dir("/");
     if (call == Call::kWriteXSync) e.promise_write("/a", 1, 1);
+    if (call == Call::kFailedFsyncA) e.fail_device("/a");
+    if (call == Call::kFailedCall) e.fail_device();
   }
 
   bool right(const Run& run, const Tree& tree) const {
@@ -386,6 +477,8 @@ class Walk {
         return run.reference.ordered(tree);
       case Contract::kFsync:
         return run.reference.fsync(tree);
+      case Contract::kNames:
+        return run.reference.names(tree, in_flight_);
       case Contract::kStructure:
         return true;
     }
@@ -411,6 +504,7 @@ class Walk {
 
   Contract contract_;
   ContractRules rules_;
+  bool in_flight_ = false;
   std::vector<Call> calls_;
   Tree start_of_ = start();
   std::vector<Tree> candidates_ = candidates();
@@ -486,6 +580,19 @@ TEST(ContractReferenceTest, FsyncOfNamesThatAreReplacedAgrees) {
   check(Contract::kFsync, true, false, 5,
         {Call::kCreateA, Call::kUnlinkA, Call::kUnlinkB, Call::kRenameAB, Call::kRenameBA, Call::kLinkAB,
          Call::kFsyncA, Call::kFsyncB});
+}
+TEST(ContractReferenceTest, NamesAgreesWithTheReference) { check(Contract::kNames, false, false, 3); }
+// What was promised before the device failed stays promised. Later promises cover what has changed since.
+TEST(ContractReferenceTest, FsyncAfterAFailureAgrees) {
+  const std::vector<Call> on_data = {Call::kWriteX,     Call::kWriteY,       Call::kCutA,       Call::kFsyncA,
+                                     Call::kFdatasyncA, Call::kFailedFsyncA, Call::kFailedCall, Call::kSync};
+  check(Contract::kFsync, false, false, 4, on_data);
+  check(Contract::kNames, false, false, 4, on_data);
+  const std::vector<Call> on_names = {
+      Call::kCreateA, Call::kUnlinkA,   Call::kRenameAB,     Call::kRenameBA,   Call::kFsyncA,
+      Call::kFsyncB,  Call::kFsyncRoot, Call::kFailedFsyncA, Call::kFailedCall, Call::kSync};
+  check(Contract::kFsync, true, false, 4, on_names);
+  check(Contract::kFsync, false, false, 4, on_names);
 }
 TEST(ContractReferenceTest, FsyncWithAllRulesAgrees) { check(Contract::kFsync, true, true, 3); }
 

@@ -58,8 +58,12 @@ const Promise* EntryTimes::promise_about(const Entry& entry) const {
   for (const Promise& p : history_.promises) {
     const bool of_directory =
         p.kind == PromiseKind::kEntries && p.object == entry.directory && !mutant(Mutant::kOldEntries);
+    const bool of_entry =
+        p.kind == PromiseKind::kEntry && p.object == entry.directory && p.name == entry.name;
     const bool of_occupant = p.kind == PromiseKind::kName && p.object == entry.occupant;
-    if (!of_directory && !of_occupant && !binds_entry(history_, p, entry.directory, entry.name)) continue;
+    if (!of_directory && !of_entry && !of_occupant && !binds_entry(history_, p, entry.directory, entry.name))
+      continue;
+    if (history_.in_doubt(p, entry.directory, entry.name)) continue;
     if (!latest || p.since >= latest->since) latest = &p;
   }
   return latest;
@@ -142,6 +146,8 @@ std::string EntryTimes::complaint(const Entry& entry) const {
     return fmt::format("{}: is gone, although the rename of it did not happen", path);
   if (entry.renamed) return fmt::format("{}: is there, and so is its other name of a rename", path);
   if (!entry.by) return fmt::format("{}: the name was in use all the time and is gone", path);
+  if (entry.by->kind == PromiseKind::kEntry)
+    return fmt::format("{}: is not what a call left there that was durable when it returned", path);
   const bool by_directory = entry.by->kind == PromiseKind::kEntries;
   const Tree::Node* promised = object_in(history_[entry.by->since], entry.by->object);
   if (entry.occupant == kNoObject && !by_directory && promised->type == FileType::kFile &&

@@ -7,6 +7,7 @@
 
 #include "base/mutant.h"
 #include "expect/fsync.h"
+#include "expect/names.h"
 #include "expect/ordered.h"
 #include "tree/tree_text.h"
 
@@ -14,7 +15,17 @@ namespace sisyfs {
 namespace {
 
 // The role of a tree in the digest of an expectation.
-enum Role : uint64_t { kOlder = 1, kNow, kAfter, kOpenNow, kOpenAfter, kDescent, kPromise, kPosition = 16 };
+enum Role : uint64_t {
+  kOlder = 1,
+  kNow,
+  kAfter,
+  kOpenNow,
+  kOpenAfter,
+  kDescent,
+  kPromise,
+  kDoubted,
+  kPosition = 16
+};
 
 Digest term(Role role, const Tree& tree) { return digest_at(role, tree.digest()); }
 
@@ -28,7 +39,9 @@ Digest promise_term(const Promise& promise, const Tree& then) {
   const Digest paths = object_in(then, promise.object)->path_digest;
   const uint64_t kind = static_cast<uint64_t>(promise.kind);
   Digest what = digest_at(kind, paths);
-  if (promise.kind == PromiseKind::kWritten) what += Digest{promise.offset, promise.end};
+  if (promise.end != 0) what += Digest{promise.offset, promise.end};
+  if (promise.doubt != kNoDoubt) what += digest_at(kDoubted, Digest{promise.doubt, 1});
+  if (!promise.name.empty()) what += digest_of(promise.name.data(), promise.name.size());
   return digest_at(kPromise, digest_at(promise.since, what));
 }
 
@@ -65,6 +78,8 @@ bool has_all_names_of(const Tree& then, const Tree& now, ObjectId object) {
 bool covers(const Promise& made, const Tree& now, const Promise& earlier, const Tree& then) {
   if (made.object != earlier.object) return false;
   if (made.same(earlier) || mutant(Mutant::kLastPromiseCounts)) return true;
+  // After a failure of the device a promise covers less than one from before it.
+  if (made.doubt != kNoDoubt && made.doubt != earlier.doubt) return false;
   switch (earlier.kind) {
     case PromiseKind::kContent:
       return made.kind == earlier.kind;
@@ -73,9 +88,19 @@ bool covers(const Promise& made, const Tree& now, const Promise& earlier, const 
              holds_all_of(then, now, made.object);
     case PromiseKind::kData:
     case PromiseKind::kWritten:
+    case PromiseKind::kSize:
       return made.kind == PromiseKind::kContent;
     case PromiseKind::kEntries:
       return made.kind == PromiseKind::kEntries && holds_all_of(then, now, made.object);
+    case PromiseKind::kEntry:
+      return made.kind == earlier.kind && made.name == earlier.name &&
+             entry_of(now, *object_in(now, made.object), made.name) ==
+                 entry_of(then, *object_in(then, made.object), made.name);
+    case PromiseKind::kAttributes:
+      return made.kind == earlier.kind || made.kind == PromiseKind::kContent ||
+             made.kind == PromiseKind::kEntries;
+    case PromiseKind::kTree:
+      return made.kind == earlier.kind;
   }
   return false;
 }
@@ -134,10 +159,76 @@ void Expectation::advance(Tree next) {
 }
 
 void Expectation::promise_all() {
+  if (is_in_doubt()) return promise_each();
+  promise_window();
+}
+
+void Expectation::promise_window() {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   if (mutant(Mutant::kForgetSync)) return;
   older_ = Shared<Window>();
   covered_by_ = calls_;
+}
+
+void Expectation::is_read_back(Tree tree) {
+  now_ = after_ = std::move(tree);
+  promise_window();
+}
+
+// Promises of single objects which together cover everything. Under `atomic` and `ordered` parts cannot be
+// promised: the window stays.
+void Expectation::promise_each() {
+  if (contract_ != Contract::kFsync && contract_ != Contract::kNames) return;
+  for (uint32_t id = 0; id < now_.node_limit(); ++id) {
+    if (!now_.has_node(NodeId{id})) continue;
+    const ObjectId object = now_.birth(NodeId{id});
+    const bool directory = now_.node(NodeId{id}).type == FileType::kDirectory;
+    const PromiseKind kind = directory ? PromiseKind::kEntries : PromiseKind::kContent;
+    if (heeds(kind)) promise(Promise{.object = object, .kind = kind});
+    if (object != kRootObject && heeds(PromiseKind::kName))
+      promise(Promise{.object = object, .kind = PromiseKind::kName});
+  }
+}
+
+void Expectation::fail_device() { doubt(kNoObject); }
+
+void Expectation::fail_device(std::string_view path) {
+  Stat stat;
+  // Trees of `atomic` and `ordered` are whole: what one object has lost takes along what came after it.
+  const bool single = contract_ == Contract::kFsync || contract_ == Contract::kNames;
+  doubt(single && now_.stat(path, &stat) == 0 ? now_.birth(stat.node) : kNoObject);
+}
+
+Digest Expectation::doubt_term(const Doubt& doubt, const Tree& then) {
+  const Digest paths = doubt.object == kNoObject ? Digest{1, 1} : object_in(then, doubt.object)->path_digest;
+  return digest_at(kDoubted, digest_at(doubt.since, paths));
+}
+
+void Expectation::doubt(ObjectId object) {
+  SISYFS_ASSERT(!in_op_, "a call reports an error when it returns");
+  // Without older trees all is durable.
+  if (!older_) return;
+  Window& window = older_.edit();
+  std::erase_if(window.doubts, [&](const Doubt& d) {
+    const bool replaced = object == kNoObject || d.object == object;
+    if (replaced) window.sum -= doubt_term(d, d.since < window.trees.size() ? window.trees[d.since] : now_);
+    return replaced;
+  });
+  window.doubts.push_back({object, window.trees.size()});
+  window.sum += doubt_term(window.doubts.back(), now_);
+}
+
+// From when on a promise about the object is in doubt. Names of several objects are written together, so a
+// failure for one object puts all names in doubt. What a durable call has changed is new: it is not in doubt.
+size_t Expectation::doubt_of(ObjectId object, PromiseKind kind) const {
+  size_t since = kNoDoubt;
+  const bool of_names = kind == PromiseKind::kName || kind == PromiseKind::kEntries;
+  if (!of_names && kind != PromiseKind::kContent && kind != PromiseKind::kData) return since;
+  for (const Doubt& d : older_->doubts) {
+    const bool covers = of_names || d.object == kNoObject || d.object == object;
+    if (covers && (since == kNoDoubt || d.since > since)) since = d.since;
+  }
+  return since;
 }
 
 void Expectation::promise_file(std::string_view path) {
@@ -166,14 +257,29 @@ void Expectation::promise_dir(std::string_view path) {
   if (rules_.fsync_names) promise(path, PromiseKind::kName);
 }
 
+bool Expectation::heeds(PromiseKind kind) const {
+  if (contract_ == Contract::kFsync) return kind != PromiseKind::kTree;
+  // The names are those of now in any case.
+  if (contract_ == Contract::kNames)
+    return kind == PromiseKind::kContent || kind == PromiseKind::kData || kind == PromiseKind::kWritten;
+  return false;
+}
+
 void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offset, uint64_t end) {
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
+  if (heeds(kind))
+    promise(Promise{.object = now_.birth(stat.node), .kind = kind, .offset = offset, .end = end});
+}
+
+void Expectation::promise(Promise made) {
   // The first tree of the window is completely promised already.
-  if (contract_ != Contract::kFsync || !older_ || mutant(Mutant::kForgetFsync)) return;
+  if (!older_ || mutant(Mutant::kForgetFsync)) return;
   Window& window = older_.edit();
-  const Promise made{window.trees.size(), now_.birth(stat.node), kind, offset, end, calls_};
+  made.since = window.trees.size();
+  made.call = calls_;
+  made.doubt = doubt_of(made.object, made.kind);
   std::erase_if(window.promises, [&](const Promise& p) {
     const Tree& then = p.since < window.trees.size() ? window.trees[p.since] : now_;
     const bool covered = covers(made, now_, p, then);
@@ -183,6 +289,63 @@ void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offs
   window.sum += promise_term(made, now_);
   window.promises.push_back(made);
   window.floor = mutant(Mutant::kAcceptAncestors) ? 0 : window.trees.size();
+}
+
+void Expectation::promise_changes(size_t since) {
+  SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
+  if (mutant(Mutant::kForgetDurableCalls)) return;
+  if (contract_ == Contract::kAtomic) return promise_all();
+  if (!by_object() || !older_ || since >= older_->trees.size()) return;
+  const Tree before = older_->trees[since];
+  if (contract_ == Contract::kOrdered) promise(Promise{.object = kRootObject, .kind = PromiseKind::kTree});
+  for (uint32_t id = 0; id < now_.node_limit(); ++id) {
+    if (!now_.has_node(NodeId{id})) continue;
+    const Tree::Node& node = now_.node(NodeId{id});
+    const ObjectId object = now_.birth(NodeId{id});
+    if (node.type == FileType::kFile) promise_file_changes(before, node, object);
+    if (contract_ != Contract::kFsync) continue;
+    if (node.type == FileType::kDirectory) promise_name_changes(before, node, object);
+    const Tree::Node* then = object_in(before, object);
+    if (then ? !(then->xattrs == node.xattrs) : !node.xattrs.empty())
+      promise(Promise{.object = object, .kind = PromiseKind::kAttributes});
+  }
+}
+
+void Expectation::promise_file_changes(const Tree& before, const Tree::Node& node, ObjectId object) {
+  const Tree::Node* then = object_in(before, object);
+  if (!then || then->data == node.data) return;
+  const uint64_t size = node.data.size();
+  const bool shorter = then->data.size() > size;
+  FileData old = then->data, now = node.data;
+  const uint64_t longest = std::max(old.size(), size);
+  old.resize(longest), now.resize(longest);
+  uint64_t end = size == then->data.size() ? 0 : longest;
+  uint64_t first = longest;
+  std::vector<std::byte> unit(rules_.data_unit);
+  for (uint64_t at = old.first_difference(now); at < longest; at = old.first_difference(now)) {
+    first = std::min(first, at);
+    const uint64_t offset = at / unit.size() * unit.size();
+    const size_t count = now.read(offset, unit);
+    end = std::max<uint64_t>(end, offset + count);
+    old.write(offset, std::span(unit).first(count));
+  }
+  if (size != then->data.size()) first = std::min({first, size, then->data.size()});
+  promise(Promise{.object = object,
+                  .kind = shorter ? PromiseKind::kSize : PromiseKind::kWritten,
+                  .offset = first,
+                  .end = end});
+}
+
+void Expectation::promise_name_changes(const Tree& before, const Tree::Node& directory, ObjectId object) {
+  const Tree::Node* then = object_in(before, object);
+  const auto bind = [&](std::string_view name) {
+    promise(Promise{.object = object, .kind = PromiseKind::kEntry, .name = name});
+  };
+  for (const Tree::Entry& e : now_.children(directory))
+    if (!then || entry_of(before, *then, e.name()) != now_.birth(e.node)) bind(e.name());
+  if (!then) return;
+  for (const Tree::Entry& e : before.children(*then))
+    if (entry_of(now_, directory, e.name()) == kNoObject) bind(e.name());
 }
 
 History Expectation::history() const {
@@ -199,6 +362,7 @@ bool Expectation::crash_allowed(const Tree& recovered) const {
   if (contract_ == Contract::kStructure) return true;
   const bool half_done = in_op_ && recovered == after_ && !mutant(Mutant::kRefuseHalfDone);
   if (recovered == now_ || half_done) return true;
+  if (contract_ == Contract::kNames) return names_allows(history(), rules_, recovered, nullptr);
   const std::span<const Tree> trees = older().subspan(older_ ? std::min(older_->floor, older().size()) : 0);
   if (std::find(trees.begin(), trees.end(), recovered) != trees.end()) return true;
   if (contract_ == Contract::kOrdered) return ordered_allows(history(), rules_, recovered, nullptr);
@@ -210,6 +374,8 @@ std::string Expectation::why_not_by_object(const Tree& recovered) const {
   std::string why;
   if (contract_ == Contract::kOrdered) {
     ordered_allows(history(), rules_, recovered, &why);
+  } else if (contract_ == Contract::kNames) {
+    names_allows(history(), rules_, recovered, &why);
   } else {
     fsync_allows(history(), rules_, recovered, &why);
   }

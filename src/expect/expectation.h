@@ -55,16 +55,26 @@ class Expectation {
   // number of the call that made it. Not part of the digest.
   uint32_t calls() const { return calls_; }
 
+  // The call that returned reported that the device had failed a write: what was not durable then may be
+  // lost, although a later promise covers it. Real systems mark such data as written. A later promise covers
+  // only what has changed since, until the system says that it is stable or is_read_back(). Without a path
+  // the whole system is in doubt, with one (fsync) this object. Comes after end_op().
+  void fail_device();
+  void fail_device(std::string_view path);
+  // Whether a later promise does not cover something for that reason.
+  bool is_in_doubt() const { return older_ && !older_->doubts.empty(); }
+  // The system was unmounted and mounted and had this tree then: it is durable.
+  void is_read_back(Tree tree);
+
   // Everything up to now() is durable: sync or unmount returned, or any call of a system whose calls are
   // durable when they return. Must not be called during a call: end_op() comes before the call's promise.
   void promise_all();
   // The system says that it is stable, although no call asked for it. Reports attribute the promise to call
   // `by`, the one in flight. Like promise_all() this covers the calls that have returned, so for a call in
   // flight it comes before begin_op().
-  void promise_stable() { promise_all(); }
-  void promise_stable(uint32_t by) {
-    promise_all();
-    covered_by_ = by;
+  void promise_stable(std::optional<uint32_t> by = {}) {
+    promise_window();
+    if (by) covered_by_ = *by;
   }
 
   // Promises about single objects. The path must exist in now(); the last symbolic link is followed, as by
@@ -76,6 +86,9 @@ class Expectation {
   // file. Does not cover other writes to the file.
   void promise_write(std::string_view path, uint64_t offset, uint64_t length);
   void promise_dir(std::string_view path);  // fsync: its entries, and with fsync_names its name
+  // A call that is durable when it returns, although others are not: what it has changed since older() had so
+  // many trees. Under `atomic` that is everything, under `ordered` all but the data of other calls.
+  void promise_changes(size_t since);
 
   // Whether a power cut now may leave this tree.
   bool crash_allowed(const Tree& recovered) const;
@@ -93,16 +106,34 @@ class Expectation {
   Digest digest() const;
 
  private:
+  // From here on what has not changed is in doubt.
+  struct Doubt {
+    ObjectId object = kNoObject;  // kNoObject: the whole system
+    size_t since = 0;
+  };
   struct Window {
-    Digest sum;  // covers the trees, which objects they have in common, and the promises
+    Digest sum;  // covers the trees, which objects they have in common, the promises and the doubts
     std::vector<Tree> trees;
     std::vector<Promise> promises;
+    std::vector<Doubt> doubts;
     size_t floor = 0;  // trees from this position on satisfy all promises
   };
 
-  bool by_object() const { return contract_ == Contract::kOrdered || contract_ == Contract::kFsync; }
+  bool by_object() const {
+    return contract_ == Contract::kOrdered || contract_ == Contract::kFsync || contract_ == Contract::kNames;
+  }
+  // Whether the contract heeds what fsync, fdatasync and O_SYNC promise of this kind.
+  bool heeds(PromiseKind kind) const;
   void advance(Tree next);
   void promise(std::string_view path, PromiseKind kind, uint64_t offset = 0, uint64_t end = 0);
+  void promise(Promise made);
+  void promise_window();
+  void promise_each();
+  void promise_file_changes(const Tree& before, const Tree::Node& node, ObjectId object);
+  void promise_name_changes(const Tree& before, const Tree::Node& directory, ObjectId object);
+  void doubt(ObjectId object);
+  static Digest doubt_term(const Doubt& doubt, const Tree& then);
+  size_t doubt_of(ObjectId object, PromiseKind kind) const;
   // A view of the window with its promises.
   History history() const;
   std::string why_not_by_object(const Tree& recovered) const;

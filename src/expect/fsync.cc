@@ -132,14 +132,31 @@ class Matcher {
 
   // All attributes of an object come back from one time. fsync promises them with the content.
   bool xattrs_allowed(const std::string& path, NodeId node, ObjectId object) {
-    const size_t since = std::max(history_.since(PromiseKind::kContent, object),
-                                  history_.since(PromiseKind::kEntries, object));
-    for (size_t i = since; i < history_.size(); ++i) {
+    bool had = false;
+    for (size_t i = 0; i < history_.size(); ++i) {
       const Tree::Node* then = object_in(history_[i], object);
-      if (then && then->xattrs == recovered_.node(node).xattrs) return true;
+      if (!then || !(then->xattrs == recovered_.node(node).xattrs)) continue;
+      had = true;
+      if (std::none_of(history_.promises.begin(), history_.promises.end(),
+                       [&](const Promise& p) { return i < p.since && binds_xattrs(p, object); }))
+        return true;
     }
     return fail("{}: came back with attributes that it never had{}", path,
-                since == 0 ? "" : " since they were promised by fsync");
+                had ? " since they were promised" : "");
+  }
+
+  bool binds_xattrs(const Promise& p, ObjectId object) const {
+    const bool of_xattrs = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kEntries ||
+                           p.kind == PromiseKind::kAttributes;
+    if (!of_xattrs || p.object != object) return false;
+    if (p.doubt == kNoDoubt) return true;
+    // After a failure of the device only what has changed since.
+    const Tree::Node* promised = object_in(history_[p.since], object);
+    for (size_t i = p.doubt; i < p.since; ++i) {
+      const Tree::Node* then = object_in(history_[i], object);
+      if (!then || !(then->xattrs == promised->xattrs)) return true;
+    }
+    return false;
   }
 
   bool content_allowed(const Found& f, ObjectId object) {
@@ -150,7 +167,8 @@ class Matcher {
     if (got.type == FileType::kDirectory) return true;
     if (got.type == FileType::kSymlink)
       return got.data == known.data || fail("{}: leads to another target than it was given", f.path);
-    if (!size_allowed(history_, object, got.data.size())) return wrong_size(f, object, got.data.size());
+    if (!size_allowed(history_, object, got.data.size(), rules_))
+      return wrong_size(f, object, got.data.size());
     const auto wrong = first_wrong_unit(history_, object, got.data, rules_);
     if (!wrong) return true;
     const uint64_t end = std::min<uint64_t>(*wrong + rules_.data_unit, got.data.size());
@@ -166,14 +184,15 @@ class Matcher {
   const Promise* promiser(ObjectId object) const {
     const Promise* last = nullptr;
     for (const Promise& p : history_.promises) {
-      const bool bytes =
-          p.kind == PromiseKind::kContent || p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten;
+      const bool bytes = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kData ||
+                         p.kind == PromiseKind::kWritten || p.kind == PromiseKind::kSize;
       if (bytes && p.object == object) last = &p;
     }
     return last;
   }
   static const char* call_of(const Promise& p) {
     if (p.kind == PromiseKind::kWritten) return "O_SYNC";
+    if (p.kind == PromiseKind::kSize) return "truncate";
     return p.kind == PromiseKind::kData ? "fdatasync" : "fsync";
   }
 
@@ -212,9 +231,10 @@ class Matcher {
   std::vector<std::pair<ObjectId, size_t>> reachable() const {
     std::vector<std::pair<ObjectId, size_t>> from;
     for (const Promise& p : history_.promises) {
-      if (p.kind != PromiseKind::kName) continue;
-      from.emplace_back(p.object, p.since);
-      add_directories_above(history_[p.since], p, from);
+      const ObjectId object = named_by(p);
+      if (object == kNoObject) continue;
+      from.emplace_back(object, p.since);
+      add_directories_above(history_[p.since], object, p.since, from);
     }
     if (mutant(Mutant::kIgnoreMoved)) return from;
     // Repeat until nothing is added: a reachable directory makes its entries reachable.
@@ -225,6 +245,7 @@ class Matcher {
         if (here == kNever) continue;
         const Tree& then = history_[p.since];
         for (const Tree::Entry& e : then.children(*object_in(then, p.object))) {
+          if (history_.in_doubt(p, p.object, e.name())) continue;
           const ObjectId object = then.birth(e.node);
           const size_t since = std::max(p.since, here);
           if (reachable_since(from, object) > since && stays(object, p.object, p.since, since))
@@ -235,12 +256,29 @@ class Matcher {
     return from;
   }
 
+  // The object that must come back because the promise covers a name of it; kNoObject if there is none.
+  ObjectId named_by(const Promise& p) const {
+    const Tree& then = history_[p.since];
+    if (p.kind == PromiseKind::kEntry) return entry_of(then, *object_in(then, p.object), p.name);
+    if (p.kind != PromiseKind::kName) return kNoObject;
+    if (p.doubt == kNoDoubt) return p.object;
+    // After a failure of the device only a name that was given since.
+    for (uint32_t id = 0; id < then.node_limit(); ++id) {
+      if (!then.has_node(NodeId{id})) continue;
+      for (const Tree::Entry& e : then.children(NodeId{id})) {
+        if (then.birth(e.node) == p.object && !history_.in_doubt(p, then.birth(NodeId{id}), e.name()))
+          return p.object;
+      }
+    }
+    return kNoObject;
+  }
+
   // A promised name needs the directories on the way to it.
-  static void add_directories_above(const Tree& then, const Promise& p,
+  static void add_directories_above(const Tree& then, ObjectId object, size_t since,
                                     std::vector<std::pair<ObjectId, size_t>>& from) {
     for (uint32_t id = 0; id < then.node_limit(); ++id) {
-      if (then.has_node(NodeId{id}) && is_within(then, then.node(NodeId{id}), p.object))
-        from.emplace_back(then.birth(NodeId{id}), p.since);
+      if (then.has_node(NodeId{id}) && is_within(then, then.node(NodeId{id}), object))
+        from.emplace_back(then.birth(NodeId{id}), since);
     }
   }
 

@@ -138,7 +138,8 @@ TEST(FsyncDigestTest, DoesNotDependOnWhatTheMemoryOfATreeHeldBefore) {
 }
 
 TEST(ContractNameTest, NamesAreReadBack) {
-  for (const Contract c : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync, Contract::kStructure}) {
+  for (const Contract c :
+       {Contract::kAtomic, Contract::kOrdered, Contract::kNames, Contract::kFsync, Contract::kStructure}) {
     const Result<Contract> parsed = parse_contract(contract_name(c));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, c);
@@ -146,7 +147,7 @@ TEST(ContractNameTest, NamesAreReadBack) {
   const Result<Contract> wrong = parse_contract("fsnyc");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message,
-            "unknown contract 'fsnyc'; it is one of atomic, ordered, fsync, structure");
+            "unknown contract 'fsnyc'; it is one of atomic, ordered, names, fsync, structure");
 }
 
 }  // namespace

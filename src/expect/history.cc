@@ -16,6 +16,17 @@ size_t History::since(PromiseKind kind, ObjectId object) const {
   return since;
 }
 
+bool History::in_doubt(const Promise& promise, ObjectId directory, std::string_view name) const {
+  if (promise.doubt == kNoDoubt || mutant(Mutant::kNoDoubts)) return false;
+  const Tree::Node* then = object_in((*this)[promise.since], directory);
+  const ObjectId occupant = then ? entry_of((*this)[promise.since], *then, name) : kNoObject;
+  for (size_t i = promise.doubt; i < promise.since; ++i) {
+    const Tree::Node* node = object_in((*this)[i], directory);
+    if (!node || entry_of((*this)[i], *node, name) != occupant) return false;
+  }
+  return true;
+}
+
 NodeId find_object(const Tree& tree, ObjectId object) { return tree.born(object); }
 
 const Tree::Node* object_in(const Tree& tree, ObjectId object) {

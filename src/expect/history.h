@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tree/tree.h"
@@ -24,19 +25,31 @@ enum class PromiseKind : uint8_t {
   kName,     // the object is reachable; each of its names then holds what it held then or later
   kEntries,  // fsync of a directory: its entries, and that their objects are reachable
   kWritten,  // O_SYNC: the bytes of one write, and the size needed to read them
+  // What a call promises that is durable when it returns:
+  kSize,        // the size, and the bytes from `offset` to before `end`: the file was cut
+  kEntry,       // what a name of the directory leads to, and that this comes back; or that it is free
+  kAttributes,  // the extended attributes
+  kTree,        // names, types, links, sizes and attributes of the whole tree (under `ordered`)
 };
+
+// The position of no tree.
+inline constexpr size_t kNoDoubt = SIZE_MAX;
 
 struct Promise {
   size_t since = 0;  // position of the tree for which it was made
   ObjectId object = kNoObject;
   PromiseKind kind = PromiseKind::kContent;
-  uint64_t offset = 0, end = 0;  // kWritten: the bytes from offset to before end
+  uint64_t offset = 0, end = 0;  // kWritten, kSize: the bytes from offset to before end
   uint32_t call = 0;             // for reports: Expectation::calls() when the promising call returned
+  // A failure of the device was reported for the object when it had this tree. What has not changed from then
+  // until `since` may have been given up by the system: the promise does not cover it.
+  size_t doubt = kNoDoubt;
+  std::string_view name = {};  // kEntry: lives in a tree of the window
 
   // Whether both promise the same, ignoring the call.
   bool same(const Promise& other) const {
     return since == other.since && object == other.object && kind == other.kind && offset == other.offset &&
-           end == other.end;
+           end == other.end && doubt == other.doubt && name == other.name;
   }
 };
 
@@ -53,6 +66,9 @@ struct History {
   const Tree& operator[](size_t i) const {
     return i < older.size() ? older[i] : (i == older.size() ? *now : *after);
   }
+  // Whether the promise does not cover this entry, because of a failure of the device after which the entry
+  // has not changed.
+  bool in_doubt(const Promise& promise, ObjectId directory, std::string_view name) const;
   // Position of the latest promise of this kind about the object; 0 if there is none.
   size_t since(PromiseKind kind, ObjectId object) const;
 };

@@ -25,19 +25,69 @@ bool same_start(const Bytes& a, const Bytes& b, uint64_t count) {
 
 // The range [first, second) of bytes that a promise of data covers.
 std::pair<uint64_t, uint64_t> promised_range(const History& history, const Promise& p) {
-  if (p.kind == PromiseKind::kWritten) return {p.offset, p.end};
+  if (p.kind == PromiseKind::kWritten || p.kind == PromiseKind::kSize) return {p.offset, p.end};
   return {0, object_in(history[p.since], p.object)->data.size()};
 }
 
-bool is_of_data(const Promise& p) { return p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten; }
+bool is_of_data(const Promise& p) {
+  return p.kind == PromiseKind::kData || p.kind == PromiseKind::kWritten || p.kind == PromiseKind::kSize;
+}
+
+bool has_doubt(const Promise& p) { return p.doubt != kNoDoubt && !mutant(Mutant::kNoDoubts); }
+
+// Whether a failure of the device keeps the promise from covering this unit: it has not changed since.
+bool unit_in_doubt(const History& history, const Promise& p, uint64_t offset, size_t unit) {
+  if (!has_doubt(p)) return false;
+  Bytes promised(unit), version(unit);
+  read_unit(object_in(history[p.since], p.object)->data, offset, promised);
+  for (size_t i = p.doubt; i < p.since; ++i) {
+    const Tree::Node* node = object_in(history[i], p.object);
+    if (!node) return false;
+    read_unit(node->data, offset, version);
+    if (version != promised) return false;
+  }
+  return true;
+}
+
+// Likewise for the size.
+bool size_in_doubt(const History& history, const Promise& p) {
+  if (!has_doubt(p)) return false;
+  const uint64_t promised = object_in(history[p.since], p.object)->data.size();
+  for (size_t i = p.doubt; i < p.since; ++i) {
+    const Tree::Node* node = object_in(history[i], p.object);
+    if (!node || node->data.size() != promised) return false;
+  }
+  return true;
+}
+
+// The end of the last unit that has changed between the failure of the device and the promise, within a file
+// that kept its size.
+uint64_t changed_end(const History& history, const Promise& p, uint32_t unit) {
+  uint64_t last = 0;
+  const FileData& promised = object_in(history[p.since], p.object)->data;
+  Bytes bytes(unit);
+  for (size_t i = p.doubt; i < p.since; ++i) {
+    FileData version = object_in(history[i], p.object)->data;
+    for (uint64_t at = version.first_difference(promised); at < promised.size();
+         at = version.first_difference(promised)) {
+      const uint64_t offset = at / unit * unit;
+      const uint64_t end = std::min<uint64_t>(offset + unit, promised.size());
+      last = std::max(last, end);
+      read_unit(promised, offset, bytes);
+      version.write(offset, std::span(bytes).first(end - offset));
+    }
+  }
+  return last;
+}
 
 // Whether the promises allow version i of a unit. fdatasync and O_SYNC promise only the bytes themselves, so
 // an older version with the same bytes is allowed.
 bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
   for (const Promise& p : history.promises) {
     if (p.object != object || i >= p.since) continue;
+    if (p.kind != PromiseKind::kContent && !is_of_data(p)) continue;
+    if (unit_in_doubt(history, p, offset, version.size())) continue;
     if (p.kind == PromiseKind::kContent) return false;
-    if (!is_of_data(p)) continue;
     const auto [begin, end] = promised_range(history, p);
     const uint64_t from = std::max(begin, offset), to = std::min<uint64_t>(end, offset + version.size());
     if (from >= to) continue;
@@ -47,6 +97,18 @@ bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t of
       return false;
   }
   return true;
+}
+
+// Whether the promises allow the size that the object had at position i.
+bool size_allowed_at(const History& history, ObjectId object, size_t i, uint64_t size, uint32_t unit) {
+  return std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
+    if (p.object != object || i >= p.since) return false;
+    const bool exact = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kSize;
+    if (!exact && !is_of_data(p)) return false;
+    if (size_in_doubt(history, p)) return changed_end(history, p, unit) > size;
+    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger size is allowed too.
+    return exact || promised_range(history, p).second > size;
+  });
 }
 
 // Whether the unit was written for the first time in the window: a version that the promises allow has
@@ -100,19 +162,27 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
   return std::nullopt;
 }
 
-bool size_allowed(const History& history, ObjectId object, uint64_t size) {
+bool size_allowed(const History& history, ObjectId object, uint64_t size, const ContractRules& rules) {
   for (size_t i = 0; i < history.size(); ++i) {
     const Tree::Node* node = object_in(history[i], object);
     if (!node || node->data.size() != size) continue;
-    // fdatasync and O_SYNC promise the size that is needed to read the data: a larger size is allowed too.
-    const bool left = std::none_of(history.promises.begin(), history.promises.end(), [&](const Promise& p) {
-      if (p.object != object || i >= p.since) return false;
-      if (p.kind == PromiseKind::kContent) return true;
-      return is_of_data(p) && promised_range(history, p).second > size;
-    });
-    if (left || mutant(Mutant::kAnySize)) return true;
+    if (size_allowed_at(history, object, i, size, rules.data_unit) || mutant(Mutant::kAnySize)) return true;
   }
   return false;
+}
+
+bool version_allowed(const History& history, ObjectId object, size_t position, const ContractRules& rules) {
+  const FileData& data = object_in(history[position], object)->data;
+  if (!size_allowed_at(history, object, position, data.size(), rules.data_unit)) return false;
+  uint64_t end = data.size();
+  for (const Promise& p : history.promises)
+    if (p.object == object && is_of_data(p)) end = std::max(end, promised_range(history, p).second);
+  Bytes version(rules.data_unit);
+  for (uint64_t offset = 0; offset < end; offset += rules.data_unit) {
+    read_unit(data, offset, version);
+    if (!unit_allowed(history, object, position, offset, version)) return false;
+  }
+  return true;
 }
 
 }  // namespace sisyfs

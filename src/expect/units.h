@@ -19,6 +19,10 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
                                          const ContractRules& rules);
 
 // Whether a power cut may leave the object with this size.
-bool size_allowed(const History& history, ObjectId object, uint64_t size);
+bool size_allowed(const History& history, ObjectId object, uint64_t size, const ContractRules& rules);
+
+// Whether a power cut may leave the file as a whole as it was at this position: no promise excludes its size
+// or one of its units. The object must exist there.
+bool version_allowed(const History& history, ObjectId object, size_t position, const ContractRules& rules);
 
 }  // namespace sisyfs

@@ -46,6 +46,8 @@ struct OpEnd {
   const MediaState& disk;                    // of the first machine, with the log of the op
   // Reads the tree of the first machine back; see Machine::read_back().
   virtual const ReadBack& read_back() const = 0;
+  // The same tree as a value; see Machine::walk_again().
+  virtual Walk walk_again() const = 0;
 
   OpEnd(std::span<const Episode* const> all, const MediaState& media) : episodes(all), disk(media) {}
 

@@ -26,8 +26,10 @@ struct MadeUpEnd : OpEnd {
     ++asked;
     return back;
   }
+  Walk walk_again() const override { return again; }
   const Episode* shown;
   ReadBack back;
+  Walk again;
   mutable int asked = 0;
 };
 

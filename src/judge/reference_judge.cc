@@ -82,7 +82,8 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
   move_on(episode, op, std::move(tree));
   if (right && !episode.is_gone()) {
     const ReadBack& seen = end.read_back();
-    right = seen.faults == 0 && seen.error == 0 && seen.tree == after_.now().digest();
+    right =
+        seen.faults == 0 && seen.error == 0 && (seen.tree == after_.now().digest() || came_back_older(end));
     add_faults(seen.faults, opinion);
     if (!right && seen.faults == 0) opinion.found(wrong_effect(episode));
   }
@@ -136,6 +137,7 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   const bool may_be_done = episode.is_refusal() && expected_.error == 0 && !mutant(Mutant::kRefusalUndone);
   words_ = &episode.words;
   if (words_->count() != 0) heed_words(episode, op, tree, may_be_done);
+  began_ = after_.older().size();
   if (error == 0 || may_be_done) {
     begin_op(during_, op, tree);
     begin_op(after_, op, tree);
@@ -148,6 +150,26 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
   // A call that must fail promises nothing, whatever it answers.
   if (episode.promised && expected_.error == 0) promise(op);
+  if (episode.reports_lost_write() && !setup_.kind.claims.retries_sync && !from_->older().empty()) doubt(op);
+}
+
+void ReferenceJudge::doubt(const Op& op) {
+  const PromiseScope scope = promise_of(setup_.kind, op.kind);
+  const bool single =
+      scope == PromiseScope::kFile || scope == PromiseScope::kData || scope == PromiseScope::kWrite;
+  if (single)
+    after_.fail_device(op.path);
+  else
+    after_.fail_device();
+}
+
+bool ReferenceJudge::came_back_older(const OpEnd& end) {
+  const Episode& episode = *end.episodes[0];
+  if (episode.op.kind != OpKind::kRemount || episode.answer.error != 0 || !from_->is_in_doubt()) return false;
+  Walk walk = end.walk_again();
+  if (walk.error != 0 || !from_->crash_allowed(walk.tree)) return false;
+  after_.is_read_back(std::move(walk.tree));
+  return true;
 }
 
 void ReferenceJudge::begin_op(Expectation& expectation, const Op& op, const Tree& tree) const {
@@ -162,6 +184,8 @@ void ReferenceJudge::promise(const Op& op) {
     case PromiseScope::kNone:
       return;
     case PromiseScope::kAll:
+      // What was mounted was read from the disk.
+      if (op.kind == OpKind::kRemount) return after_.is_read_back(after_.now());
       return after_.promise_all();
     case PromiseScope::kFile:
       return after_.promise_file(op.path);
@@ -169,6 +193,8 @@ void ReferenceJudge::promise(const Op& op) {
       return after_.promise_data(op.path);
     case PromiseScope::kWrite:
       return after_.promise_write(op.path, op.offset, op.length);
+    case PromiseScope::kChanges:
+      return after_.promise_changes(began_);
   }
 }
 

@@ -57,6 +57,10 @@ class ReferenceJudge : public Judge {
   void begin_op(Expectation& expectation, const Op& op, const Tree& tree) const;
   void heed_words(const Episode& episode, const Op& op, const Tree& tree, bool may_be_done);
   void promise(const Op& op);
+  // The failed write that the answer reports takes back promises to come.
+  void doubt(const Op& op);
+  // After a failed write was reported, unmounting and mounting may leave what a power cut may leave.
+  bool came_back_older(const OpEnd& end);
   // What is right once the log of the op has made so many promises.
   const Expectation& after_promises(size_t promises) const;
 
@@ -65,6 +69,7 @@ class ReferenceJudge : public Judge {
   const std::optional<Tree>* saved_ = nullptr;
   OpResult expected_;
   Expectation during_, after_;  // during the op, and once it has returned
+  size_t began_ = 0;            // older trees of after_ when the op began
   // Where the target says in the middle of the op that something is stable (machine/stable_words.h):
   const StableWords* words_ = nullptr;  // of the episode at hand
   Expectation earlier_stable_, this_stable_;

@@ -194,7 +194,7 @@ TEST_F(ReferenceJudgeTest, WhatWasRefusedBecauseOfAFailureMayBeThere) {
 }
 
 TEST_F(ReferenceJudgeTest, APromiseTakesTheOldTreeAway) {
-  setup_.kind.claims.durable_ops = true;
+  setup_.kind.claims.durable = OpSet::all();
   Episode promised;
   promised.promised = true;
   (void)end_op(create_, 0, kA, promised);

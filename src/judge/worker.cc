@@ -35,6 +35,7 @@ uint8_t letter_of(const Op& op, const Tree& tree) {
 struct MachineOpEnd : OpEnd {
   MachineOpEnd(std::span<const Episode* const> all, Machine& m) : OpEnd(all, m.disk()), machine(m) {}
   const ReadBack& read_back() const override { return machine.read_back(); }
+  Walk walk_again() const override { return machine.walk_again(); }
   Machine& machine;
 };
 

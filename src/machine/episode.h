@@ -17,24 +17,26 @@ namespace sisyfs {
 // What a successful call promises about durability.
 enum class PromiseScope : uint8_t {
   kNone,
-  kAll,    // everything that was done before
-  kFile,   // the file or directory: fsync
-  kData,   // the data of the file: fdatasync
-  kWrite,  // the bytes that were written: O_SYNC
+  kAll,      // everything that was done before
+  kFile,     // the file or directory: fsync
+  kData,     // the data of the file: fdatasync
+  kWrite,    // the bytes that were written: O_SYNC
+  kChanges,  // what the call has changed
 };
 PromiseScope promise_of(const TargetKind& kind, OpKind op);
 
 struct Episode {
   Op op;
   OpResult answer;
-  InjectedFailure failure;   // what was to fail
-  bool failed = false;       // and did
-  uint32_t faults = 0;       // as bits of Fault
-  uint32_t marks = 0;        // reached, as bits of Outcome::marks
-  uint16_t new_edges = 0;    // of instrumented code
-  size_t events_before = 0;  // events of the media's log that are older than the op
-  StableWords words;         // what the target said to be stable in the middle of the op
-  bool promised = false;     // the op returned and made a promise: the last one of its log
+  InjectedFailure failure;    // what was to fail
+  bool failed = false;        // and did
+  bool write_failed = false;  // it was a write, an erase or a flush of the device
+  uint32_t faults = 0;        // as bits of Fault
+  uint32_t marks = 0;         // reached, as bits of Outcome::marks
+  uint16_t new_edges = 0;     // of instrumented code
+  size_t events_before = 0;   // events of the media's log that are older than the op
+  StableWords words;          // what the target said to be stable in the middle of the op
+  bool promised = false;      // the op returned and made a promise: the last one of its log
 
   // The call has no answer.
   bool is_dead() const { return sisyfs::is_dead(faults); }
@@ -45,6 +47,8 @@ struct Episode {
       return answer.error == ENOMEM || answer.error == ENOBUFS;
     return answer.error == EIO || answer.error == EROFS;
   }
+  // The answer says that the device has not written something: what is not durable may be given up.
+  bool reports_lost_write() const { return write_failed && is_refusal(); }
   // The failure kept the system from being mounted again: there is nothing to read back.
   bool is_gone() const { return is_refusal() && op.kind == OpKind::kRemount; }
 };

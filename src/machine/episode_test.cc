@@ -61,7 +61,7 @@ TEST(PromiseTest, ClaimsMakeCallsPromiseMore) {
   kind.claims.fsync_all = true;
   EXPECT_EQ(promise_of(kind, OpKind::kFdatasync), PromiseScope::kAll);
   EXPECT_EQ(promise_of(kind, OpKind::kCreate), PromiseScope::kNone);
-  kind.claims.durable_ops = true;
+  kind.claims.durable = OpSet::all();
   EXPECT_EQ(promise_of(kind, OpKind::kCreate), PromiseScope::kAll);
   TargetKind diskless;
   EXPECT_EQ(promise_of(diskless, OpKind::kCreate), PromiseScope::kAll) << "the power never goes";

@@ -11,9 +11,16 @@ namespace sisyfs {
 
 PromiseScope promise_of(const TargetKind& kind, OpKind op) {
   const bool syncs_file = op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
-  const bool all = kind.claims.durable_ops || !kind.has_disk() ||
+  const bool all = kind.claims.all_durable() || !kind.has_disk() ||
                    (syncs_file ? kind.claims.fsync_all : op == OpKind::kSync || op == OpKind::kRemount);
+  // Under `names` a call that changes names is durable when it returns.
+  static constexpr OpSet kNameOps(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir,
+                                  OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
+                                  OpKind::kRemovexattr);
+  const bool durable =
+      kind.claims.durable.has(op) || (kind.claims.contract == Contract::kNames && kNameOps.has(op));
   if (all) return PromiseScope::kAll;
+  if (durable) return PromiseScope::kChanges;
   if (!syncs_file) return PromiseScope::kNone;
   return op == OpKind::kFsync       ? PromiseScope::kFile
          : op == OpKind::kFdatasync ? PromiseScope::kData
@@ -107,7 +114,7 @@ bool Machine::perform(const Op& op) {
   episode_.op = op;
   episode_.failure = ways_.failure();
   episode_.events_before = media_.state().log.size();
-  episode_.promised = false;
+  episode_.promised = episode_.write_failed = false;
   media_.note({BoundaryKind::kOpBegin, 0});
   (void)marks_of(abilities_.marks);
   (void)take_new_edges();
@@ -120,6 +127,7 @@ bool Machine::perform(const Op& op) {
     media_.fail_call(episode_.failure.nth);
   episode_.answer = call(op);
   episode_.failed = allocations != nullptr ? allocations->allocation_failed() : media_.call_failed();
+  episode_.write_failed = allocations == nullptr && media_.write_failed();
   if (allocations != nullptr)
     allocations->fail_allocation(0);
   else

@@ -12,6 +12,7 @@ RememberingRecoverer::RememberingRecoverer(const DiskSetup& setup, const Bounds&
       memories_(setup.memo_bits),
       known_(setup.memo_bits + kByImage),
       recoveries_(setup.memo_bits + kByReads),
+      decisions_(blank.geometry().is_flash() ? setup.memo_bits + kByDecisions : 0),
       checks_(setup.memo_bits + kByReads),
       trials_(setup.memo_bits + kByReads) {}
 
@@ -33,12 +34,20 @@ const Recovery& RememberingRecoverer::recover(CrashState& state) {
 const Recovery& RememberingRecoverer::recover(LazyStates& run) {
   // A lookup that finds nothing may have read, and so decided, more than the recovery will.
   const size_t choices = run.choices();
-  const auto* entry = recoveries_.find({}, run);
+  const Geometry& geometry = run.epoch().durable().geometry();
+  const bool by_decisions = geometry.is_flash();
+  if (by_decisions) {
+    if (const auto* known = decisions_.find(run)) return known->answer;
+    run.forget(choices);
+    reads_.restart(geometry.block_count);
+  }
+  const auto* entry = recoveries_.find({}, run, by_decisions ? &reads_ : nullptr);
   if (entry == nullptr) {
     run.forget(choices);
     carry_out(run.epoch().durable(), &run, recovery_, nullptr);
     entry = &recoveries_.put({}, run, reads_.addresses(), std::move(recovery_));
   }
+  if (by_decisions) decisions_.put(run, reads_.addresses(), *entry);
   return entry->answer;
 }
 

@@ -5,6 +5,7 @@
 // recovery, the target's own check and the trial of use. docs/design/adapter.md has the figures.
 #pragma once
 
+#include "machine/decision_memo.h"
 #include "machine/memo.h"
 #include "machine/read_memo.h"
 #include "machine/recoverer.h"
@@ -27,7 +28,7 @@ class RememberingRecoverer : public Recoverer {
 
  private:
   // Bits more than the setup says. Measured on f2fs; each ReadMemo has 512 bytes of nodes for an answer.
-  static constexpr unsigned kByImage = 2, kByReads = 1;
+  static constexpr unsigned kByImage = 2, kByReads = 1, kByDecisions = 3;
   struct Known {
     const ReadMemo<Recovery>::Entry* entry = nullptr;
     Digest key;  // of the entry, as long as it holds this recovery
@@ -36,6 +37,7 @@ class RememberingRecoverer : public Recoverer {
   Memo<Snapshot> memories_;        // by digest: equal memories are kept once
   Memo<Known> known_;              // by image
   ReadMemo<Recovery> recoveries_;  // by what was read
+  DecisionMemo decisions_;         // on raw flash: by what was decided
   ReadMemo<Checked> checks_;       // by what the check read
   ReadMemo<Trial> trials_;         // by memory, tree, and what the walk and the trial read
   FirstReads trial_reads_;         // of the walk and the trial

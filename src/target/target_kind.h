@@ -32,14 +32,20 @@ class Target;
 // What a target promises to keep, and what it may answer.
 struct Claims {
   Contract contract = Contract::kAtomic;  // what a power cut may leave
-  bool durable_ops = false;               // every op is durable when it returns
-  bool fsync_names = false;               // fsync of a file makes its names durable too
-  bool fsync_all = false;                 // fsync, fdatasync and O_SYNC writes promise what sync promises
-  bool rename_both = false;               // a power cut may leave the old and the new name of a rename
-  bool mount_recovers = false;            // after a power cut mount() alone is enough
-  bool limited_space = false;  // may answer ENOSPC to an op that needs room, and then changes nothing
-  bool split_writes = false;   // a power cut may leave the first write units of one write
-  bool stale_data = false;     // a power cut may leave any bytes where a file was written for the first time
+  // Ops that are durable when they return. All of them: each with everything that was done before it. Some:
+  // each with what it has changed itself (Expectation::promise_changes).
+  OpSet durable;
+  bool fsync_names = false;     // fsync of a file makes its names durable too
+  bool fsync_all = false;       // fsync, fdatasync and O_SYNC writes promise what sync promises
+  bool rename_both = false;     // a power cut may leave the old and the new name of a rename
+  bool mount_recovers = false;  // after a power cut mount() alone is enough
+  bool limited_space = false;   // may answer ENOSPC to an op that needs room, and then changes nothing
+  bool split_writes = false;    // a power cut may leave the first write units of one write
+  bool stale_data = false;      // a power cut may leave any bytes where a file was written for the first time
+  // After a call failed because the device did, a later fsync or sync covers what that one has not written.
+  bool retries_sync = true;
+
+  bool all_durable() const { return durable == OpSet::all(); }
 };
 
 // What a target cannot hold. The workload stays within these limits.

@@ -24,7 +24,8 @@ namespace {
 constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(sisyfs_plugin::name_block);
 constexpr uint32_t kPromises = SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES |
                                SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
-                               SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA;
+                               SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA | SISYFS_RETRIES_SYNC;
+constexpr uint64_t kCalls = 2 * SISYFS_CALL_REMOVEXATTR - 1;
 
 std::string missing(const sisyfs_plugin& table) {
   std::vector<const char*> names;
@@ -200,9 +201,12 @@ Status PluginCode::take_table(const sisyfs_plugin* table) {
     return bad_input(fmt::format("{}: the plug-in must have {}", path_, names));
   if (!is_name(table_.name))
     return bad_input(fmt::format("{}: the plug-in's name is of letters, digits, '-' and '_'", path_));
-  if (table_.contract > SISYFS_STRUCTURE || (table_.promises & ~kPromises) != 0)
+  if (table_.contract > SISYFS_NAMES || (table_.promises & ~kPromises) != 0 ||
+      (table_.durable_calls & ~kCalls) != 0)
     return bad_input(
-        fmt::format("{}: the plug-in has a contract or a promise that this program does not know", path_));
+        fmt::format("{}: the plug-in has a contract, a promise or a durable call that this program does not "
+                    "know",
+                    path_));
   return {};
 }
 

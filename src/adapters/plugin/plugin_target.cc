@@ -364,22 +364,49 @@ class PluginTarget : public Target,
 
 }  // namespace
 
+namespace {
+
+// What the plug-in says to be durable when it returns.
+OpSet durable_ops(const sisyfs_plugin& table) {
+  static constexpr std::pair<sisyfs_call, OpSet> kCalls[] = {
+      {SISYFS_CALL_CREATE, OpSet(OpKind::kCreate)},
+      {SISYFS_CALL_MKDIR, OpSet(OpKind::kMkdir)},
+      {SISYFS_CALL_UNLINK, OpSet(OpKind::kUnlink)},
+      {SISYFS_CALL_RMDIR, OpSet(OpKind::kRmdir)},
+      {SISYFS_CALL_RENAME, OpSet(OpKind::kRename)},
+      {SISYFS_CALL_LINK, OpSet(OpKind::kLink)},
+      {SISYFS_CALL_SYMLINK, OpSet(OpKind::kSymlink)},
+      {SISYFS_CALL_WRITE, OpSet(OpKind::kWrite, OpKind::kAppend)},
+      {SISYFS_CALL_TRUNCATE, OpSet(OpKind::kTruncate)},
+      {SISYFS_CALL_SETXATTR, OpSet(OpKind::kSetxattr)},
+      {SISYFS_CALL_REMOVEXATTR, OpSet(OpKind::kRemovexattr)},
+  };
+  if ((table.promises & SISYFS_DURABLE_OPS) != 0) return OpSet::all();
+  OpSet ops;
+  for (const auto& [call, kinds] : kCalls)
+    if ((table.durable_calls & call) != 0) ops = ops | kinds;
+  return ops;
+}
+
+}  // namespace
+
 TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& claims) {
   constexpr Contract kContracts[] = {Contract::kAtomic, Contract::kOrdered, Contract::kFsync,
-                                     Contract::kStructure};
+                                     Contract::kStructure, Contract::kNames};
   const sisyfs_plugin& table = host->table();
   const auto promises = [&](uint32_t promise) { return (table.promises & promise) != 0; };
   TargetKind kind;
   kind.ops = PluginCalls::ops_of(table);
   kind.claims = {.contract = claims.contract.value_or(kContracts[table.contract]),
-                 .durable_ops = promises(SISYFS_DURABLE_OPS),
+                 .durable = durable_ops(table),
                  .fsync_names = promises(SISYFS_FSYNC_NAMES),
                  .fsync_all = promises(SISYFS_FSYNC_ALL),
                  .rename_both = promises(SISYFS_RENAME_BOTH),
                  .mount_recovers = promises(SISYFS_MOUNT_RECOVERS) || table.fsck == nullptr,
                  .limited_space = promises(SISYFS_LIMITED_SPACE),
                  .split_writes = promises(SISYFS_SPLIT_WRITES),
-                 .stale_data = promises(SISYFS_STALE_DATA)};
+                 .stale_data = promises(SISYFS_STALE_DATA),
+                 .retries_sync = promises(SISYFS_RETRIES_SYNC)};
   kind.limits.write_unit = claims.unit;
   kind.limits.whole_unit = table.whole_unit;
   if (table.max_files != 0) kind.limits.max_files = table.max_files;

@@ -158,7 +158,7 @@ TargetKind kind_of(const Config& config) {
   kind.ops = OpSet(OpKind::kCreate, OpKind::kUnlink, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate,
                    OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
   kind.claims.contract = Contract::kAtomic;
-  kind.claims.durable_ops = true;
+  kind.claims.durable = OpSet::all();
   kind.claims.limited_space = true;
   kind.limits.write_unit = kWriteUnit;
   kind.limits.max_file_size = kDataBytes;

@@ -128,7 +128,7 @@ class RandomRun {
       expected_.end_op(0);
       const bool fsync = op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync;
       if (waits(op.kind) && (!fsync || kind_.claims.fsync_all)) expected_.promise_all();
-      if (kind_.claims.durable_ops) expected_.promise_all();
+      if (kind_.claims.all_durable()) expected_.promise_all();
     }
     const Walk walk = target_->walk();
     if (walk.error != 0 || !(walk.tree == expected_.now()))

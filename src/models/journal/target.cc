@@ -229,7 +229,7 @@ TargetKind kind_of(const Config& config) {
              OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync,
                    OpKind::kSync, OpKind::kRemount, OpKind::kOpen, OpKind::kClose, OpKind::kWriteSync);
   kind.claims.contract = contract_of(config.mode);
-  kind.claims.durable_ops = config.sync_mount;
+  if (config.sync_mount) kind.claims.durable = OpSet::all();
   kind.claims.fsync_names = true;
   kind.claims.fsync_all = config.mode != Mode::kWriteback;
   kind.claims.mount_recovers = true;

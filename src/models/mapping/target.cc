@@ -333,7 +333,7 @@ template <class Core>
 TargetKind kind_of(const Config& config) {
   TargetKind kind;
   kind.ops = OpSet(FileOp::kCreate, FileOp::kAppend, FileOp::kUnlink, FileOp::kRead);
-  kind.claims.durable_ops = true;
+  kind.claims.durable = OpSet::all();
   kind.claims.limited_space = true;
   kind.limits.max_files = config.files;
   kind.limits.max_depth = 1;

@@ -216,7 +216,7 @@ TargetKind kind_of(const Config& config) {
   const bool first = config.version == Version::kFirst;
   TargetKind kind;
   kind.ops = first ? kOpsOfFirst : kOpsOfSecond;
-  kind.claims.durable_ops = true;
+  kind.claims.durable = OpSet::all();
   kind.claims.limited_space = true;
   kind.limits.max_file_size = kBufferSize;
   kind.words.marks = first ? std::span(kMarkTexts).first(kMarksOfFirst) : std::span(kMarkTexts);
