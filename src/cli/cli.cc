@@ -89,7 +89,7 @@ int guarded(const std::function<int()>& command) {
 
 TextStyle text_style() {
   const char* no_color = std::getenv("NO_COLOR");
-  return {.colour = isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0')};
+  return {.colour = isatty(fileno(stdout)) == 1 && (no_color == nullptr || *no_color == '\0')};
 }
 
 void clear_progress() {
@@ -99,7 +99,7 @@ void clear_progress() {
 }
 
 ProgressFn progress_printer(const std::string& mode, std::function<std::string()> note) {
-  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const bool terminal = isatty(fileno(stderr)) == 1;
   if (mode == "off") return {};
   if (mode == "json")
     return [note](const Progress& p) {

@@ -9,10 +9,12 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "adapters/plugin/process_guard.h"
 #include "base/printable.h"
 #include "cli/cli.h"
 #include "cli/death.h"
@@ -25,8 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 // A worker that is in no call and says nothing for so long does not react any more.
 constexpr std::chrono::seconds kSilence{20};
-// A call that is over its own limit by this much ignores the signal that should end it.
-constexpr std::chrono::seconds kGrace{5};
 
 class ProcessLink : public WorkerLink {
  public:
@@ -48,10 +48,11 @@ class ProcessLink : public WorkerLink {
     const int status = end();
     const bool inside = slot().inside;
     if (is_own_assertion(status, inside))
-      return system_error("a worker of the search stopped at a bug of Sisyfs");
+      return system_error(fmt::format("a worker of the search {}", kOwnAssertion));
     Obituary obituary;
-    obituary.text =
-        stuck_ ? "it does not react, and ignores signals" : text_of_death(process_, status, inside);
+    obituary.text = stuck_     ? kStuck
+                    : hung_up_ ? "it took away the connection to the search"
+                               : text_of_death(process_, status, inside);
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     const uint64_t call = slot().call;
@@ -72,7 +73,7 @@ class ProcessLink : public WorkerLink {
       uint64_t call;
       int times;
     } kills[BlackBox::kSlots];
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || stuck_) return false;
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || stuck_ || hung_up_) return false;
     auto& last = kills[slot_];
     last.times = last.call == call ? last.times + 1 : 1;
     last.call = call;
@@ -86,7 +87,7 @@ class ProcessLink : public WorkerLink {
       calls_ = calls;
       moved_ = now;
     }
-    const auto limit = slot().inside ? std::chrono::seconds(slot().seconds) + kGrace : kSilence;
+    const auto limit = slot().inside ? std::chrono::seconds(slot().seconds + kGraceSeconds) : kSilence;
     stuck_ = now - moved_ > limit;
     return stuck_;
   }
@@ -94,7 +95,8 @@ class ProcessLink : public WorkerLink {
   // Ends the process, unless it has ended by itself. Its status.
   int end() {
     if (process_ended_) return status_;
-    if (stuck_ || !has_ended_soon()) kill(process_, SIGKILL);
+    hung_up_ = !stuck_ && !has_ended_soon();
+    if (stuck_ || hung_up_) send_signal(process_, SIGKILL);
     while (!process_ended_ && waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
     }
     process_ended_ = true;
@@ -114,6 +116,7 @@ class ProcessLink : public WorkerLink {
   BlackBox& box_;
   const uint32_t slot_;
   bool process_ended_ = false, stuck_ = false;
+  bool hung_up_ = false;  // its end of the connection is closed, and it still runs
   int status_ = 0;
   uint64_t calls_ = 0;
   Clock::time_point moved_ = Clock::now();  // when it last said something or began a call
@@ -125,7 +128,10 @@ void become_worker(std::vector<char*>& argv, int socket, int box, pid_t parent) 
   if (getppid() != parent) return;  // it has died already
   fcntl(socket, F_SETFD, 0);
   fcntl(box, F_SETFD, 0);
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the report's
+  // Standard output is the report's. The real standard error is kept elsewhere (process_guard.h).
+  const int real = fileno(stderr);
+  dup2(real, STDERR_FILENO);
+  dup2(real, STDOUT_FILENO);
   execv("/proc/self/exe", argv.data());
 }
 
@@ -134,6 +140,12 @@ Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackB
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return system_error(fmt::format("cannot start a worker of the search: {}", std::strerror(errno)));
+  // Foreign code may have closed the standard streams. Their numbers get new files in the worker.
+  for (int& end : ends) {
+    if (end > STDERR_FILENO) continue;
+    const int above = fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(std::exchange(end, above));
+  }
   std::vector<std::string> words{"sisyfs",   "serve-search",
                                  "--socket", std::to_string(ends[1]),
                                  "--box",    std::to_string(shared.descriptor()),

@@ -22,6 +22,6 @@ namespace sisyfs::cli {
 StartWorker crew_of(const Setup& setup, const SharedBlackBox& box);
 
 // Adds the hidden subcommand of a worker.
-void add_serve_search(CLI::App& app, int& exit);
+void add_serve_search(CLI::App& app);
 
 }  // namespace sisyfs::cli

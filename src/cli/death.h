@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 namespace sisyfs::cli {
@@ -10,6 +11,14 @@ namespace sisyfs::cli {
 // `status` is that of waitpid(). `inside`: it ended within a call into foreign code. Prints the report that a
 // sanitizer wrote for the process, if there is one.
 std::string text_of_death(pid_t process, int status, bool inside);
+
+// A call that is over its own limit by this much ignores the signal that should end it.
+inline constexpr uint32_t kGraceSeconds = 5;
+// What is said of it.
+inline constexpr const char* kStuck = "it does not react, and ignores signals";
+// What is said of a process that ended at an assertion of the checker.
+inline constexpr const char* kOwnAssertion =
+    "stopped at a failed check of its own: a bug of Sisyfs, or the target wrote to memory of the checker";
 
 // Whether an assertion of the checker ended the process, which has printed it.
 bool is_own_assertion(int status, bool inside);

@@ -71,6 +71,16 @@ Error cannot_write(const std::string& path, int why) {
   return bad_input(fmt::format("cannot write {}: {}", path, std::strerror(why)));
 }
 
+// A standard stream that is named as a file; null: another file. In a process that runs foreign code its
+// number is no longer the checker's (adapters/plugin/process_guard.h).
+FILE* stream_named(const std::string& path) {
+  for (const char* folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path == folder + std::to_string(STDOUT_FILENO)) return stdout;
+    if (path == folder + std::to_string(STDERR_FILENO)) return stderr;
+  }
+  return path == "-" || path == "/dev/stdout" ? stdout : path == "/dev/stderr" ? stderr : nullptr;
+}
+
 Error too_large(const std::string& path, size_t most) {
   return bad_input(fmt::format("cannot read {}: it has more than {} bytes", path, most));
 }
@@ -118,10 +128,11 @@ Status can_be_library(const std::string& path) {
 }
 
 Status write_file(const std::string& path, const std::string& content) {
-  if (path == "-") {
-    if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0)
+  if (FILE* const stream = stream_named(path); stream != nullptr) {
+    if (std::fwrite(content.data(), 1, content.size(), stream) == content.size() && std::fflush(stream) == 0)
       return {};
-    return system_error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    return system_error(fmt::format("cannot write to standard {}: {}", stream == stderr ? "error" : "output",
+                                    std::strerror(errno)));
   }
   const std::string to = resolve_links(path);
   if (is_device(to)) {
@@ -142,6 +153,7 @@ Status write_file(const std::string& path, const std::string& content) {
 }
 
 Status can_write(const std::string& path) {
+  if (stream_named(path) != nullptr) return {};
   const std::string to = resolve_links(path);
   // Opening a pipe would block until there is a reader.
   if (is_device(to)) return access(to.c_str(), W_OK) == 0 ? Status() : cannot_write(path, errno);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <new>
 
 #include "base/memory_refused.h"
@@ -32,7 +33,7 @@ void give_up_reserve() {
   }
   constexpr char kSays[] =
       "sisyfs: the system grants no more memory: give a smaller --memory or fewer --threads\n";
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kSays, sizeof kSays - 1);
+  [[maybe_unused]] const ssize_t ignored = write(fileno(stderr), kSays, sizeof kSays - 1);
   _exit(kHarness);
 }
 

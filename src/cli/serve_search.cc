@@ -1,4 +1,6 @@
 // sisyfs serve-search: one worker of a crew (crew.h). Not for users.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <memory>
@@ -6,8 +8,10 @@
 
 #include "adapters/plugin/fence.h"
 #include "adapters/plugin/plugin_check.h"
+#include "adapters/plugin/process_guard.h"
 #include "cli/cli.h"
 #include "cli/crew.h"
+#include "cli/own_streams.h"
 #include "explore/socket_link.h"
 #include "explore/worker_messages.h"
 
@@ -25,12 +29,13 @@ int serve(const ServeFlags& flags) {
   // The search passes on what Ctrl-C means.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  SocketLink search(flags.socket);
+  guard_and_keep_streams();
+  SocketLink search(keep_descriptor(flags.socket));
   const auto refuse = [&](const std::string& why) {
     search.send(message::encode(message::Refused{why}));
     return static_cast<int>(kHarness);
   };
-  const SharedBlackBox shared(flags.box);
+  const SharedBlackBox shared(keep_descriptor(flags.box));
   if (shared.box() == nullptr || flags.slot >= BlackBox::kSlots)
     return refuse("a worker was started with wrong arguments");
   Fence::claim_process();
@@ -49,7 +54,7 @@ int serve(const ServeFlags& flags) {
 
 }  // namespace
 
-void add_serve_search(CLI::App& app, int& exit) {
+void add_serve_search(CLI::App& app) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* sub = app.add_subcommand("serve-search", "Work for a search in another process");
   sub->group("");  // not in the list of commands
@@ -58,7 +63,8 @@ void add_serve_search(CLI::App& app, int& exit) {
   sub->add_option("--socket", flags->socket)->required();
   sub->add_option("--box", flags->box)->required();
   sub->add_option("--slot", flags->slot)->required();
-  sub->callback([flags, &exit] { exit = serve(*flags); });
+  // Foreign code may have damaged what would run at a usual end, and has destructors of its own.
+  sub->callback([flags] { _exit(serve(*flags)); });
 }
 
 }  // namespace sisyfs::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/printable.h"
 #include "cli/cli.h"
 #include "cli/death.h"
+#include "cli/own_streams.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -69,6 +71,7 @@ pid_t begin(const std::function<int(const SharedBlackBox&)>& search, const Share
   if (child != 0) return child;
   PassesSignalsOn::hold(false);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  guard_and_keep_streams();
   Fence::claim_process();
   Fence::set_black_box(shared.box(), 0);
   const int code = guarded([&] { return search(shared); });  // what it printed is not seen by the parent
@@ -77,12 +80,61 @@ pid_t begin(const std::function<int(const SharedBlackBox&)>& search, const Share
   _exit(code);
 }
 
+volatile sig_atomic_t seconds_passed = 0;
+
+void count_second(int) { seconds_passed = seconds_passed + 1; }
+
+// While it lives, a signal each second interrupts waitpid().
+class Seconds {
+ public:
+  Seconds() {
+    struct sigaction action {};
+    action.sa_handler = count_second;
+    sigaction(SIGALRM, &action, &before_);
+    const itimerval each{.it_interval = {1, 0}, .it_value = {1, 0}};
+    setitimer(ITIMER_REAL, &each, nullptr);
+  }
+  ~Seconds() {
+    const itimerval off{};
+    setitimer(ITIMER_REAL, &off, nullptr);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+  Seconds(const Seconds&) = delete;
+  Seconds& operator=(const Seconds&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+// Waits for the end of the search. A search that is in a call for longer than it should, because the call
+// ignores signals or has stopped the process, is killed. Seconds in which this process is stopped do not
+// count.
+int wait_for(pid_t child, const BlackBox::Slot& slot, bool& stuck) {
+  const Seconds passing;
+  int status = 0;
+  uint64_t calls = 0;
+  sig_atomic_t moved = seconds_passed;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    if (slot.calls != calls || !slot.inside) {
+      calls = slot.calls;
+      moved = seconds_passed;
+    }
+    stuck = static_cast<uint32_t>(seconds_passed - moved) > slot.seconds + kGraceSeconds;
+    if (stuck) kill(child, SIGKILL);
+  }
+  return status;
+}
+
+// A search that dies between its calls, because a call damaged it, is begun again so often.
+constexpr int kMostDeathsOutside = 3;
+
 }  // namespace
 
 int supervise(const std::function<int(const SharedBlackBox&)>& search) {
   const SharedBlackBox shared;
   BlackBox* const box = shared.box();
   if (box == nullptr) return search(shared);
+  int deaths_outside = 0;
   for (;;) {
     box->clear(0);
     const pid_t child = begin(search, shared);
@@ -92,11 +144,11 @@ int supervise(const std::function<int(const SharedBlackBox&)>& search) {
       return kHarness;
     }
     int status = 0;
+    bool stuck = false;
     {
       const PassesSignalsOn passed_on(child);
       PassesSignalsOn::hold(false);
-      while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-      }
+      status = wait_for(child, box->slots[0], stuck);
     }
     const bool inside = box->slots[0].inside;
     // A second Ctrl-C ends the search where it is. That is no death by what the target did.
@@ -105,10 +157,14 @@ int supervise(const std::function<int(const SharedBlackBox&)>& search) {
       raise(WTERMSIG(status));
     }
     if (WIFEXITED(status) && !inside) return WEXITSTATUS(status);
-    if (is_own_assertion(status, inside)) return kHarness;
-    const std::string text = text_of_death(child, status, inside);
+    if (is_own_assertion(status, inside)) {
+      to_stderr(fmt::format("sisyfs: the search {}\n", kOwnAssertion));
+      return kHarness;
+    }
+    const std::string text = stuck ? kStuck : text_of_death(child, status, inside);
     const uint64_t call = box->slots[0].call;
-    if (call == 0 || !box->blame(call, text)) {
+    deaths_outside += inside ? 0 : 1;
+    if (call == 0 || deaths_outside > kMostDeathsOutside || !box->blame(call, text)) {
       to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", printable(text)));
       return kHarness;
     }

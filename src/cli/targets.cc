@@ -8,6 +8,7 @@
 #include "adapters/plugin/plugin_check.h"
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/supervisor.h"
 #include "finding/finding_json.h"
 
 namespace sisyfs::cli {
@@ -59,13 +60,20 @@ int list_one(const std::string& name, bool json) {
 }
 
 // Plug-ins that cannot be loaded here are left out.
-void list_targets_json() {
+int list_targets_json() {
   Json all = Json::array();
   for (const auto& [name, entry] : registry().entries()) all.push_back(json_of(name, entry));
   for (const BundledPlugin& plugin : bundled_plugins())
     if (const Result<CheckEntry> entry = plugin_entry(std::string(plugin.name)))
       all.push_back(json_of(std::string(plugin.name), *entry));
   fmt::print("{}", text_of(all));
+  return kClean;
+}
+
+// To ask a plug-in for its options is to run its code.
+int list(const std::string& target, bool json) {
+  if (registry().isolation_of(target) == Isolation::kNone) return list_one(target, json);
+  return supervise([&](const SharedBlackBox&) { return list_one(target, json); });
 }
 
 }  // namespace
@@ -88,9 +96,9 @@ void add_targets(CLI::App& app, int& exit) {
     if (flags->findings)
       list_findings();
     else if (!flags->target.empty())
-      exit = list_one(flags->target, flags->json);
+      exit = list(flags->target, flags->json);
     else if (flags->json)
-      list_targets_json();
+      exit = supervise([](const SharedBlackBox&) { return list_targets_json(); });
     else
       list_targets();
   });

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "adapters/plugin/process_guard.h"
+
 namespace sisyfs {
 
 bool BlackBox::blame(uint64_t call, const std::string& text) {
@@ -31,7 +33,8 @@ void BlackBox::clear(uint32_t slot) {
   slots[slot].inside = false;
 }
 
-SharedBlackBox::SharedBlackBox() : descriptor_(memfd_create("sisyfs-black-box", MFD_CLOEXEC)) {
+SharedBlackBox::SharedBlackBox()
+    : descriptor_(keep_descriptor(memfd_create("sisyfs-black-box", MFD_CLOEXEC))) {
   if (descriptor_ >= 0 && ftruncate(descriptor_, sizeof(BlackBox)) == 0) map();
 }
 
@@ -48,7 +51,7 @@ void SharedBlackBox::map() {
 
 SharedBlackBox::~SharedBlackBox() {
   if (box_ != nullptr) munmap(box_, sizeof(BlackBox));
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) close_kept(descriptor_);
 }
 
 }  // namespace sisyfs

@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <mutex>
 
+#include "adapters/plugin/process_guard.h"
 #include "adapters/plugin/source_location.h"
 #include "base/assert.h"
 
@@ -230,11 +232,12 @@ namespace {
 // Waits for a child, and ends it after this time. The child's own timer is gone: fork() does not copy it.
 bool wait_for(pid_t child, double seconds, int& status) {
   constexpr long kLongestPause = 2'000'000;
+  using Clock = std::chrono::steady_clock;
   timespec pause{.tv_sec = 0, .tv_nsec = 50'000};
-  for (double waited = 0;; waited += static_cast<double>(pause.tv_nsec) / 1e9) {
+  for (const Clock::time_point start = Clock::now();;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended != 0) return ended == child;
-    if (waited > seconds) kill(child, SIGKILL);
+    if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) send_signal(child, SIGKILL);
     nanosleep(&pause, nullptr);
     pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
   }

@@ -136,7 +136,7 @@ Result<std::string> bundled_library(const std::string& file_name) {
       fmt::format("{} is neither in plugins/ beside the program nor in ../lib/sisyfs", file_name));
 }
 
-Result<PluginNamespace> PluginNamespace::load(const std::string& path) {
+Result<PluginNamespace> PluginNamespace::load(const std::string& path, const Prepare& prepare) {
   if (Status s = check_is_library(path); !s) return s.error();
   if (Status s = check_has_no_runtime(path); !s) return s.error();
   const Result<std::string> arena = bundled_library("libsisyfs_arena.so");
@@ -158,6 +158,8 @@ Result<PluginNamespace> PluginNamespace::load(const std::string& path) {
     return system_error(fmt::format("{} is of another version", *arena));
   space.control_ = open();
   if (space.control_ == nullptr) return system_error("no address space for the heap of a plug-in");
+
+  if (prepare) prepare(*space.control_);
 
   Lmid_t id = 0;
   if (dlinfo(space.arena_, RTLD_DI_LMID, &id) != 0)

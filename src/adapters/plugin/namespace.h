@@ -19,6 +19,7 @@
 // add_objects_to() lists them, so that digests of memory can leave them out (known_addresses.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,12 @@ namespace sisyfs {
 
 class PluginNamespace {
  public:
+  // Called when its heap is there and no code of the library has run yet.
+  using Prepare = std::function<void(sisyfs_arena_control&)>;
   // Bad input: there is no such file, it is no shared library, or it needs something that nothing provides.
   // System: the arena is not where it should be, or the dynamic linker has no further namespace (there are
   // about a dozen).
-  static Result<PluginNamespace> load(const std::string& path);
+  static Result<PluginNamespace> load(const std::string& path, const Prepare& prepare = {});
 
   PluginNamespace(PluginNamespace&& o) noexcept;
   PluginNamespace& operator=(PluginNamespace&& o) noexcept;

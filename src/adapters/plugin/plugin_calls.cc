@@ -19,10 +19,19 @@ struct CPath {
   std::array<char, Path::kCapacity + 1> text{};
 };
 
-// Errnos are negative in a plug-in and positive here.
-OpResult answer(int64_t result) { return OpResult::of(result < 0 ? static_cast<int>(-result) : 0); }
+// What a walk takes at most. A tree that is larger is a broken one, or without end.
+constexpr size_t kMostNames = 10'000;  // of one directory, and of all
+
+OpResult answer(int64_t result) { return OpResult::of(errno_in(result)); }
 
 }  // namespace
+
+// Errnos are negative in a plug-in and positive here.
+int errno_in(int64_t result) {
+  constexpr int64_t kLargest = 4095;
+  if (result >= 0) return 0;
+  return result < -kLargest ? EOVERFLOW : static_cast<int>(-result);
+}
 
 OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
   OpSet ops(OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
@@ -134,6 +143,7 @@ int PluginCalls::add_name(void* list, const char* name) {
   std::memcpy(copy.data(), name, length);
   const std::string_view text(copy.data(), length);
   if (text == "." || text == "..") return 0;
+  if (out.count == kMostNames) out.fence->die(kHung, "it lists names without end");
   const Fence::Gate gate(*out.fence);
   if (out.count == out.names.size()) out.names.emplace_back();
   out.names[out.count++] = text;
@@ -154,13 +164,14 @@ template <class Call>
 int PluginCalls::guarded(Call&& call) {
   int64_t result = 0;
   if (!fence_.run([&] { result = call(); })) return EIO;
-  return result < 0 ? static_cast<int>(-result) : 0;
+  return errno_in(result);
 }
 
 Walk PluginCalls::walk(void* fs) {
   Walk out;
   out.where = Path("/");
   known_.clear();
+  left_bytes_ = kLargestFile;
   if (buffer_.size() < kLargestValue) buffer_.resize(kLargestValue);
   lists_.reserve(Path::kCapacity);  // a path has fewer components
   out.error = walk_root(fs, out);
@@ -177,7 +188,7 @@ int PluginCalls::walk_root(void* fs, Walk& out) {
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
   if (stat.type != SISYFS_DIRECTORY) return EBADMSG;
-  known_.push_back({stat.id, kRootNode, stat.links});
+  known_.push_back({stat.id, kRootNode, stat.links, stat.type});
   if (const int error = walk_directory(fs, kRootNode, out)) return error;
   return table_.listxattr != nullptr ? walk_xattrs(fs, kRootNode, out) : 0;
 }
@@ -212,13 +223,15 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
   if (stat.id != 0 && stat.type != SISYFS_DIRECTORY) {
     const auto met =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
+    if (met != known_.end() && met->type != stat.type) return EBADMSG;
     if (met != known_.end()) return out.tree.add_name(met->node, directory, name), 0;
   }
+  if (known_.size() == kMostNames) return EBADMSG;
   const FileType type = stat.type == SISYFS_FILE        ? FileType::kFile
                         : stat.type == SISYFS_DIRECTORY ? FileType::kDirectory
                                                         : FileType::kSymlink;
   const NodeId node = out.tree.make(directory, name, type);
-  known_.push_back({stat.id, node, stat.links});
+  known_.push_back({stat.id, node, stat.links, stat.type});
   int error = 0;
   if (type == FileType::kDirectory)
     error = walk_directory(fs, node, out);
@@ -233,7 +246,8 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
 
 int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
   if (size == 0 || table_.read == nullptr) return 0;
-  if (size > kLargestFile) return EFBIG;
+  if (size > left_bytes_) return EFBIG;
+  left_bytes_ -= size;
   const CPath path(out.where);
   for (uint64_t at = 0; at < size;) {
     const auto length = static_cast<uint32_t>(std::min<uint64_t>(size - at, kLargestValue));

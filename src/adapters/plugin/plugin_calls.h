@@ -21,6 +21,9 @@
 
 namespace sisyfs {
 
+// The errno that a negative result stands for; 0: none. A number that is no errno becomes EOVERFLOW.
+int errno_in(int64_t result);
+
 class PluginCalls {
  public:
   PluginCalls(const sisyfs_plugin& table, Fence& fence) : table_(table), fence_(fence) {}
@@ -45,7 +48,7 @@ class PluginCalls {
   struct Known {
     uint64_t id;
     NodeId node;
-    uint32_t links;
+    uint32_t links, type;
   };
 
   static int add_name(void* list, const char* name);
@@ -68,6 +71,7 @@ class PluginCalls {
   std::vector<std::byte> buffer_;
   std::vector<Names> lists_;  // by depth of the walk
   std::vector<Known> known_;  // files that the walk has visited
+  uint64_t left_bytes_ = 0;   // that the walk may still read
   Names names_;
 };
 

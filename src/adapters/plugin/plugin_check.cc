@@ -8,6 +8,7 @@
 #include "adapters/plugin/determinism.h"
 #include "adapters/plugin/plugin_host.h"
 #include "adapters/plugin/plugin_target.h"
+#include "adapters/plugin/process_guard.h"
 #include "disk/media.h"
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
@@ -69,6 +70,8 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       "not (fixed); the clock stands still in the search"));
   specs.push_back(OptionSpec::integer("memory", 1, 4096, 64, "MiB of memory that the plug-in may use"));
   specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "time limit of one call"));
+  specs.push_back(OptionSpec::choice("prints", {"hide", "show"}, "hide",
+                                     "what the plug-in prints: nowhere, or to standard error"));
   return specs;
 }
 
@@ -110,6 +113,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   if (code->table().write_unit != 0 && claims.unit % code->table().write_unit != 0)
     return bad_input(
         fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit, code->table().write_unit));
+  if (options.choice_text("prints") == "show") show_prints();
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "adapters/plugin/needed_libraries.h"
+#include "adapters/plugin/process_guard.h"
 #include "adapters/plugin/source_location.h"
 
 namespace sisyfs {
@@ -39,6 +40,22 @@ std::string missing(const sisyfs_plugin& table) {
   if (table.setxattr != nullptr && (table.getxattr == nullptr || table.listxattr == nullptr))
     names.push_back("getxattr and listxattr");
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A number that the disk or the workload cannot have; empty: there is none. Zero is the default of each.
+std::string impossible_limit(const sisyfs_plugin& table) {
+  const struct {
+    const char* name;
+    uint64_t value, most;
+  } limits[] = {{"block_size", table.block_size, 65536},
+                {"block_count", table.block_count, uint64_t{1} << 32},
+                {"erase_blocks", table.erase_blocks, 65536},
+                {"write_unit", table.write_unit, 65536},
+                {"whole_unit", table.whole_unit, uint32_t{1} << 30}};
+  for (const auto& limit : limits)
+    if (limit.value > limit.most)
+      return fmt::format("{} is {}, and {} is the most", limit.name, limit.value, limit.most);
+  return {};
 }
 
 bool is_name(const char* text) {
@@ -71,6 +88,10 @@ void on_end(sisyfs_arena_control* control, const sisyfs_arena_end* end) {
     case SISYFS_END_STARTS:
       std::snprintf(text.data(), text.size(), "it calls %s, and a plug-in must not start threads or fork",
                     end->text);
+      break;
+    case SISYFS_END_PROCESS:
+      std::snprintf(text.data(), text.size(),
+                    "it calls %s, and a plug-in must not change its process or signal others", end->text);
       break;
     case SISYFS_END_ABORT:
       std::snprintf(text.data(), text.size(), "abort()");
@@ -121,18 +142,25 @@ Result<std::shared_ptr<PluginCode>> PluginCode::open(const std::string& path, bo
   return code;
 }
 
+PluginCode::~PluginCode() {
+  if (namespace_ && process_is_guarded()) namespace_->abandon();
+}
+
 // Its constructors run here, inside the fence.
 Status PluginCode::load_pages() {
   std::optional<Result<PluginNamespace>> loaded;
   fence_.announce(1);
-  if (!fence_.run([&] { loaded.emplace(PluginNamespace::load(path_)); }))
+  const auto prepare = [this](sisyfs_arena_control& control) {
+    control.engine = &fence_;
+    control.on_end = on_end;
+    control.on_fault = on_fault;
+    control.kept_first = kept_descriptors().first;
+    control.kept_count = kept_descriptors().count;
+  };
+  if (!fence_.run([&] { loaded.emplace(PluginNamespace::load(path_, prepare)); }))
     return bad_input(fmt::format("{} died while it was loaded: {}", path_, fence_.text()));
   if (!*loaded) return loaded->error();
   namespace_ = **std::move(loaded);
-  sisyfs_arena_control& control = namespace_->control();
-  control.engine = &fence_;
-  control.on_end = on_end;
-  control.on_fault = on_fault;
   return {};
 }
 
@@ -185,7 +213,48 @@ Status PluginCode::load(bool pages) {
   return take_table(table);
 }
 
-Status PluginCode::take_table(const sisyfs_plugin* table) {
+namespace {
+
+// What is read before it is known to be a table: it may be any pointer.
+struct TableHead {
+  uint32_t size, major, minor;
+};
+constexpr size_t kLongestText = 400;
+using Text = std::array<char, kLongestText + 1>;
+
+void copy_text(const char* from, Text& to) {
+  if (from != nullptr) std::memcpy(to.data(), from, strnlen(from, kLongestText));
+}
+
+}  // namespace
+
+// The table and its texts may be bad pointers, so that they are read inside the fence.
+Status PluginCode::copy_table(const sisyfs_plugin* table) {
+  TableHead head{};
+  Text name{}, summary{};
+  const bool lived = fence_.run([&] {
+    std::memcpy(&head, table, sizeof head);
+    if (head.major != SISYFS_PLUGIN_MAJOR || head.size < kSmallestTable) return;
+    std::memcpy(&table_, table, std::min<size_t>(head.size, sizeof table_));
+    copy_text(table_.name, name);
+    copy_text(table_.summary, summary);
+  });
+  if (!lived)
+    return bad_input(
+        fmt::format("{}: the table of sisyfs_plugin_entry cannot be read: {}", path_, fence_.text()));
+  table_.size = head.size;
+  table_.major = head.major;
+  table_.minor = head.minor;
+  name_ = name.data();
+  summary_ = summary.data();
+  if (table_.name != nullptr) table_.name = name_.c_str();
+  if (table_.summary != nullptr) table_.summary = summary_.c_str();
+  return {};
+}
+
+Status PluginCode::take_table(const sisyfs_plugin* wanted) {
+  if (Status s = copy_table(wanted); !s) return s;
+  const sisyfs_plugin* const table = &table_;
   if (table->major != SISYFS_PLUGIN_MAJOR)
     return bad_input(fmt::format(
         "{} was built for version {}.{} of the plug-in interface and this program knows version {}.{}: "
@@ -196,11 +265,12 @@ Status PluginCode::take_table(const sisyfs_plugin* table) {
         fmt::format("{}: its table has {} bytes, which is too small: begin it with "
                     "SISYFS_PLUGIN_HEADER",
                     path_, table->size));
-  std::memcpy(&table_, table, std::min<size_t>(table->size, sizeof table_));
   if (const std::string names = missing(table_); !names.empty())
     return bad_input(fmt::format("{}: the plug-in must have {}", path_, names));
   if (!is_name(table_.name))
     return bad_input(fmt::format("{}: the plug-in's name is of letters, digits, '-' and '_'", path_));
+  if (const std::string limit = impossible_limit(table_); !limit.empty())
+    return bad_input(fmt::format("{}: the plug-in's {}", path_, limit));
   if (table_.contract > SISYFS_NAMES || (table_.promises & ~kPromises) != 0 ||
       (table_.durable_calls & ~kCalls) != 0)
     return bad_input(

@@ -31,6 +31,8 @@ class PluginCode {
   static Result<std::shared_ptr<PluginCode>> open(const std::string& path, bool pages = true);
   PluginCode(const PluginCode&) = delete;
   PluginCode& operator=(const PluginCode&) = delete;
+  // In a guarded process (process_guard.h) the library stays loaded, and its destructors do not run.
+  ~PluginCode();
 
   const sisyfs_plugin& table() const { return table_; }
   const std::string& path() const { return path_; }
@@ -45,10 +47,12 @@ class PluginCode {
   Status load_pages();
   Result<void*> load_plainly();
   Status take_table(const sisyfs_plugin* table);
+  Status copy_table(const sisyfs_plugin* table);
 
   std::string path_;
   Fence fence_;
   sisyfs_plugin table_{};
+  std::string name_, summary_;  // copies of its texts
   std::optional<PluginNamespace> namespace_;
   std::string why_not_pages_;
 };

@@ -21,6 +21,8 @@ constexpr ProblemKind kProblems[] = {
     {"P2", "lost", Severity::kCritical, "text {0}"},
 };
 
+constexpr uint32_t kMostProblems = 100'000;  // of one fsck
+
 // A snapshot by pages.
 struct Pages {
   MemoryImage image;
@@ -113,6 +115,7 @@ class PluginTarget : public Target,
   void fsck(Media& disk, FsckMode mode, RepairReport* report) override {
     enter(&disk);
     reporting_ = report;
+    told_ = 0;
     report->error = call(
         "fsck", [&] { return table_.fsck(face(), mode == FsckMode::kRepair ? 1 : 0, add_problem, this); });
     fresh_ = false;
@@ -204,7 +207,7 @@ class PluginTarget : public Target,
     announce(digest_of(name, std::strlen(name)));
     if (!host_->fence().run([&] { result = code(); })) return note_fault(name), EIO;
     look_at_memory(name);
-    return result < 0 ? -result : 0;
+    return errno_in(result);
   }
 
   // Equal calls after equal earlier calls get equal numbers.
@@ -338,6 +341,8 @@ class PluginTarget : public Target,
   static void add_problem(void* self, int repaired, int lost, const char* text) {
     auto& target = *static_cast<PluginTarget*>(self);
     const size_t length = strnlen(text, 400);
+    if (++target.told_ > kMostProblems)
+      target.host_->fence().die(kHung, "its fsck tells problems without end");
     const Fence::Gate gate(target.host_->fence());
     const std::string_view words(text, length);
     auto at = std::find(target.texts_.begin(), target.texts_.end(), words);
@@ -360,6 +365,7 @@ class PluginTarget : public Target,
   std::string fault_text_;
   RepairReport* reporting_ = nullptr;
   std::vector<std::string> texts_;  // of problems
+  uint32_t told_ = 0;               // problems of this fsck
 };
 
 }  // namespace

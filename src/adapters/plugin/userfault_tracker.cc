@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "adapters/plugin/page_tracker.h"
+#include "adapters/plugin/process_guard.h"
 #include "base/assert.h"
 
 namespace sisyfs {
@@ -68,8 +69,8 @@ class UserfaultTracker final : public PageTracker {
 
  private:
   void stop() {
-    if (pagemap_ >= 0) close(pagemap_);
-    if (userfault_ >= 0) close(userfault_);  // ends the protection too
+    if (pagemap_ >= 0) close_kept(pagemap_);
+    if (userfault_ >= 0) close_kept(userfault_);  // ends the protection too
     pagemap_ = userfault_ = -1;
   }
 
@@ -163,13 +164,13 @@ Status UserfaultTracker::start() {
     return system_error(fmt::format("userfaultfd: {}: {}", what, std::strerror(errno)));
   };
   process_ = getpid();
-  userfault_ = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly));
+  userfault_ = keep_descriptor(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly)));
   if (userfault_ < 0) return failed("not available");
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = kFeatureWpAsync | kFeatureWpUnpopulated | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
   if (ioctl(userfault_, UFFDIO_API, &api) != 0) return failed("the kernel lacks WP_ASYNC (Linux 6.7)");
-  pagemap_ = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  pagemap_ = keep_descriptor(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (pagemap_ < 0) return failed("/proc/self/pagemap");
   for (const PageSpan& span : map_.spans()) {
     uffdio_register range{};

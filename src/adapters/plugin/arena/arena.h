@@ -32,6 +32,9 @@ extern "C" {
 /* Size of the edge map. In larger programs several edges share an entry. */
 #define SISYFS_ARENA_EDGES (1u << 20)
 
+/* The sixth argument of a system call that the kernel's filter lets pass (process_guard.h). */
+#define SISYFS_ARENA_PASS 0x53697379
+
 enum sisyfs_arena_fault {
   SISYFS_FAULT_NONE = 0,
   SISYFS_FAULT_NOT_LIVE = 1, /* free or realloc of what is not a live block: most often freed before */
@@ -46,7 +49,8 @@ enum sisyfs_arena_end_kind {
   SISYFS_END_ASSERT = 2,        /* text, file, line and function are set */
   SISYFS_END_EXIT = 3,          /* exit(), _exit(), quick_exit(): status */
   SISYFS_END_STACK_SMASHED = 4, /* the stack protector of the compiler */
-  SISYFS_END_STARTS = 5         /* it starts a thread or forks: text is the function */
+  SISYFS_END_STARTS = 5,        /* it starts a thread or forks: text is the function */
+  SISYFS_END_PROCESS = 6        /* it changes the process, or signals another one: text is the function */
 };
 
 struct sisyfs_arena_end {
@@ -101,6 +105,9 @@ struct sisyfs_arena_control {
    * libc's. */
   uint64_t seed;
   uint64_t random_asked;
+
+  /* Descriptors that the engine keeps for itself; count 0: none. */
+  uint32_t kept_first, kept_count;
 
   /* Edges of instrumented code (cover.c): 1 for each that was reached, and how many of them were. The engine
    * sets new_edges back to 0; to forget them all it clears the map and the count. */

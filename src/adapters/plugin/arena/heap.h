@@ -18,3 +18,6 @@ size_t heap_size(const void* memory);
 /* Ends the process as the plug-in asked for: tells the engine, which goes on with something else (world.c).
  */
 void __attribute__((noreturn)) end_with(const struct sisyfs_arena_end* end);
+
+/* Ends the process by a system call (process.c). */
+void __attribute__((noreturn)) end_process(int status);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,7 +113,7 @@ void end_with(const struct sisyfs_arena_end* end) {
   struct sisyfs_arena_control* control = heap_open();
   if (control != NULL && control->on_end != NULL) control->on_end(control, end);
   if (end->kind != SISYFS_END_EXIT) raise(SIGABRT);
-  for (;;) syscall(SYS_exit_group, end->kind == SISYFS_END_EXIT ? end->status : 134);
+  end_process(end->kind == SISYFS_END_EXIT ? end->status : 134);
 }
 
 static void __attribute__((noreturn)) leave(int status, const void* caller) {
