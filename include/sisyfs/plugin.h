@@ -108,6 +108,8 @@ enum sisyfs_promise {
   /* A power cut may leave any bytes where a file was written for the first time: what was on the disk before,
    * as ext4 does with data=writeback. Counts under SISYFS_ORDERED and SISYFS_FSYNC. */
   SISYFS_STALE_DATA = 1 << 7,
+  /* Offsets and lengths need not be multiples of write_unit, which is only what the workload counts in. */
+  SISYFS_ANY_BYTE = 1 << 8,
 };
 
 /* The table of a plug-in: what it claims, and its functions.

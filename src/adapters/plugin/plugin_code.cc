@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(sisyfs_plugin::name_block);
 constexpr uint32_t kPromises = SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES |
                                SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
-                               SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA;
+                               SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA | SISYFS_ANY_BYTE;
 
 std::string missing(const sisyfs_plugin& table) {
   std::vector<const char*> names;
