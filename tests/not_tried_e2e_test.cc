@@ -23,7 +23,8 @@ TEST(NotTriedE2eTest, APassNamesTheOptionsThatWouldTryMore) {
 
 TEST(NotTriedE2eTest, WhatWasTriedIsNotNamed) {
   const Answer a = check_plugin(
-      "ledger", "--depth 2 --set nesting=1 --set impossible=on --set failures=1 --set fail=memory");
+      "ledger",
+      "--depth 2 --set nesting=1 --set impossible=on --set failures=1 --set fail=memory --set reads=on");
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, Not(HasSubstr("not tried")));
 }

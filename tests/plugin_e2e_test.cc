@@ -75,7 +75,8 @@ TEST(PluginTest, FaultsAreFindings) {
 #endif
     // What is counted, accesses and bytes, may take longer than a second under a sanitizer.
     const std::string seconds = planted.fault == "loop" ? "1" : "60";
-    const Answer a = check_plugin("slots_" + planted.fault, "--depth 4 --set seconds=" + seconds);
+    const Answer a =
+        check_plugin("slots_" + planted.fault, "--depth 4 --set offsets=start --set seconds=" + seconds);
     EXPECT_EQ(a.code, 1) << planted.fault << '\n' << a.text;
     EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
     EXPECT_THAT(a.text, HasSubstr(planted.story)) << planted.fault;

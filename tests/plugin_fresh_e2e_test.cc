@@ -48,8 +48,12 @@ TEST(PluginFreshTest, AReplayHasTheSettingOfTheFinding) {
 }
 
 TEST(PluginFreshTest, StaleDataIsAllowedWhereItIsDeclaredOrNothingIsClaimed) {
-  const Answer declared = check_plugin("plot_declared_stale", "--depth 4");
+  const Answer declared = check_plugin("plot_declared_stale", "--depth 4 --set offsets=start");
   EXPECT_EQ(declared.code, 0) << declared.text;
+  // A hole was never written, and must not show old bytes.
+  const Answer hole = check_plugin("plot_declared_stale", "--depth 3");
+  EXPECT_EQ(hole.code, 1) << hole.text;
+  EXPECT_NE(hole.text.find("write /a 512 512"), std::string::npos) << hole.text;
   const Answer structure = check_plugin("plot_size_first", "--depth 4 --set contract=structure");
   EXPECT_EQ(structure.code, 0) << structure.text;
   EXPECT_EQ(check_plugin("plot_declared_stale", "--depth 2 --set contract=atomic").code, 1);

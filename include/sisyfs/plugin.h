@@ -115,6 +115,9 @@ enum sisyfs_promise {
    * succeeds covers what the failed one did not. Without it, what was not durable then and has not changed
    * since may be lost, as in Linux. */
   SISYFS_RETRIES_SYNC = 1 << 8,
+  /* Since 1.3. Offsets and lengths need not be multiples of write_unit, which is only what the workload
+     counts in. */
+  SISYFS_ANY_BYTE = 1 << 9,
 };
 
 /* Since 1.3. Calls, as bits of `durable_calls`. */

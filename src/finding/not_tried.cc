@@ -18,6 +18,7 @@ constexpr OpGroup kGroups[] = {
     {OpSet(OpKind::kRename), "rename=on"},
     {OpSet(OpKind::kLink, OpKind::kSymlink), "links=on"},
     {OpSet(OpKind::kFsync), "fsync=on"},
+    {OpSet(OpKind::kFdatasync), "fdatasync=on"},
     {OpSet(OpKind::kWriteSync), "sync_writes=on"},
     {OpSet(OpKind::kSetxattr, OpKind::kRemovexattr), "xattrs=on"},
     {OpSet(OpKind::kOpen, OpKind::kClose), "handles=on"},
@@ -56,6 +57,16 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
       add(foreign ? "failing disk accesses and allocations" : "failing disk accesses", "failures=1");
   }
   if (!setup.bounds.impossible) add("ops that must fail", "impossible=on");
+  const auto offers = [&](std::string_view option) {
+    return std::find(setup.options.begin(), setup.options.end(), option) != setup.options.end();
+  };
+  if (offers("reads") && !setup.bounds.ops.has(OpKind::kRead)) add("reads between other ops", "reads=on");
+  const bool elsewhere = setup.bounds.variety.write_steps || setup.bounds.write_offsets.size() > 1;
+  if (offers("offsets") && !elsewhere && setup.bounds.max_file_size > 1)
+    add("holes, writes in the middle of files", "offsets=ends");
+  if (offers("odd") && !setup.bounds.variety.odd && setup.kind.limits.any_byte &&
+      setup.kind.limits.write_unit > 1)
+    add("sizes and offsets within a unit", "odd=on");
   // Writes and appends are one function of a target.
   constexpr OpSet kWrites(OpKind::kWrite, OpKind::kAppend);
   if ((performed & kWrites) != OpSet()) performed = performed | kWrites;

@@ -38,6 +38,24 @@ TEST(NotTriedTest, SettingsThatLeaveSomethingOutAreNamed) {
   EXPECT_EQ(told(setup, performed), "");
 }
 
+TEST(NotTriedTest, PartsOfTheWorkloadThatAreOffAreNamed) {
+  DiskSetup setup = setup_of(OpSet(OpKind::kCreate));
+  setup.cuts.nesting = setup.failures.most = 1;
+  setup.bounds.impossible = true;
+  setup.options = {"reads", "offsets", "odd"};
+  setup.kind.limits.write_unit = 512;
+  setup.kind.limits.any_byte = true;
+  const OpSet performed(OpKind::kCreate);
+  EXPECT_EQ(told(setup, performed),
+            "reads between other ops (reads=on); holes, writes in the middle of files (offsets=ends); "
+            "sizes and offsets within a unit (odd=on); ");
+  setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kRead);
+  setup.bounds.variety.write_steps = setup.bounds.variety.odd = true;
+  EXPECT_EQ(told(setup, performed), "");
+  setup.bounds.variety.odd = setup.kind.limits.any_byte = false;
+  EXPECT_EQ(told(setup, performed), "") << "the target takes whole units only";
+}
+
 TEST(NotTriedTest, OpsThatWereNeverPerformedAreNamed) {
   DiskSetup setup = setup_of(OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kRmdir, OpKind::kLink,
                                    OpKind::kFdatasync, OpKind::kRead, OpKind::kStat, OpKind::kSetxattr));
@@ -46,7 +64,7 @@ TEST(NotTriedTest, OpsThatWereNeverPerformedAreNamed) {
   setup.bounds.max_dirs = 0;
   // The target has no option that adds attributes.
   EXPECT_EQ(told(setup, OpSet(OpKind::kCreate)),
-            "mkdir, rmdir (dirs=1); link (links=on); setxattr; fdatasync; ");
+            "mkdir, rmdir (dirs=1); link (links=on); fdatasync; setxattr; ");
   EXPECT_EQ(told(setup, setup.kind.ops), "");
   // In the workload, and no state of the search allows it.
   setup.bounds.max_dirs = 1;

@@ -96,7 +96,13 @@ Op ReferenceJudge::shortened(const Episode& episode) const {
   const OpResult& answer = episode.answer;
   const bool shorter = answer.error == 0 && answer.value != 0 && answer.value < op.length;
   if (!shorter || !kWriteOps.has(op.kind) || !setup_.kind.claims.limited_space) return op;
-  if (answer.value % setup_.kind.limits.write_unit == 0) op.length = static_cast<uint32_t>(answer.value);
+  const Limits& limits = setup_.kind.limits;
+  // A write that begins or ends within a unit may be cut short at the end of a unit.
+  uint64_t at = op.offset;
+  Stat stat;
+  if (op.kind == OpKind::kAppend && from_->now().stat(op.path, &stat) == 0) at = stat.size;
+  const bool at_boundary = limits.any_byte && (at + answer.value) % limits.write_unit == 0;
+  if (answer.value % limits.write_unit == 0 || at_boundary) op.length = static_cast<uint32_t>(answer.value);
   return op;
 }
 

@@ -1,10 +1,58 @@
 #include "judge/workload_options.h"
 
 #include <charconv>
+#include <numeric>
 
 #include "base/assert.h"
 
 namespace sisyfs {
+namespace {
+
+// 0, 1, ... last
+std::vector<uint64_t> up_to(uint64_t last) {
+  std::vector<uint64_t> all(last + 1);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// Where files are written, and what they are truncated to. `bounds` still counts units.
+void set_places(const Options& options, Bounds& bounds) {
+  const auto is = [&](const char* name, std::string_view value) {
+    return options.has(name) && options.choice_text(name) == value;
+  };
+  bounds.variety.truncate_steps = is("truncates", "ends");
+  if (is("truncates", "all")) bounds.truncate_sizes = up_to(bounds.max_file_size);
+  bounds.variety.write_steps = is("offsets", "ends");
+  if (is("offsets", "all")) bounds.write_offsets = up_to(bounds.max_file_size - 1);
+}
+
+}  // namespace
+
+std::vector<OptionSpec> call_specs(Width width) {
+  const bool wide = width == Width::kWide;
+  return {
+      OptionSpec::choice(
+          "truncates", {"zero", "ends", "all"}, wide ? "ends" : "zero",
+          "sizes of truncate: zero, ends (also one unit shorter and one unit longer), all (each "
+          "number of units)"),
+      OptionSpec::choice(
+          "offsets", {"start", "ends", "all"}, wide ? "ends" : "start",
+          "where a file is written, beside its end: start, ends (also one unit before the end, and "
+          "one beyond it, which leaves a hole), all (each unit)"),
+      OptionSpec::flag("fdatasync", wide,
+                       wide ? "also fdatasync, where the plug-in has it" : "also fdatasync"),
+      OptionSpec::flag("reads", false,
+                       "also read, stat and readdir as calls of their own: they may change what is cached"),
+  };
+}
+
+OptionSpec names_spec() {
+  return OptionSpec::choice(
+      "names", {"plain", "long", "colliding"}, "plain",
+      "names of files: plain (one letter), long (as long as the target and a path of 47 "
+      "characters allow, different in the last one), colliding (equal under common hashes, "
+      "or up to the case, or up to the last letter)");
+}
 
 void set_workload(const Options& options, DiskSetup& setup) {
   const auto count = [&](const char* name) { return static_cast<uint32_t>(options.integer(name)); };
@@ -16,6 +64,14 @@ void set_workload(const Options& options, DiskSetup& setup) {
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
   bounds.handles = options.has("handles") && options.flag("handles");
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
+  const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
+  if (on("fdatasync")) bounds.ops = bounds.ops | OpSet(OpKind::kFdatasync);
+  if (on("reads")) {
+    bounds.ops = bounds.ops | OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat);
+    if (bounds.ops.has(OpKind::kSetxattr))
+      bounds.ops = bounds.ops | OpSet(OpKind::kGetxattr, OpKind::kListxattr);
+  }
+  bounds.variety.odd = on("odd");
   bounds.one_write = options.flag("one_write");
   bounds.max_files = count("files");
   bounds.max_dirs = count("dirs");
@@ -24,6 +80,8 @@ void set_workload(const Options& options, DiskSetup& setup) {
   bounds.write_sizes = {1};
   if (count("write") != 1) bounds.write_sizes.push_back(count("write"));
   bounds.max_file_size = count("file_blocks");
+  set_places(options, bounds);
+  if (options.has("names")) bounds.variety.names = options.choice<NameStyle>("names");
   bounds.impossible = options.flag("impossible");
   setup.max_system_ops = count("system_ops");
   set_cuts(options, setup);

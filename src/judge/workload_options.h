@@ -11,8 +11,17 @@ namespace sisyfs {
 
 // Sets bounds, device and power cuts of a setup from the options fsync, remount, one_write, system_ops,
 // files, dirs, depth, write, file_blocks, impossible and those about power cuts, which the target must have.
-// The options handles and sync_writes are read if the target has them.
+// The options handles and sync_writes are read if the target has them, and so are those of call_specs() and
+// name_specs().
 void set_workload(const Options& options, DiskSetup& setup);
+
+// How wide the workload is unless the user sets it: as in the published models, or as for systems that nobody
+// has searched before.
+enum class Width : uint8_t { kPublished, kWide };
+// The options about what calls are made: truncates, offsets, fdatasync, reads.
+std::vector<OptionSpec> call_specs(Width width);
+// The option about names.
+OptionSpec names_spec();
 
 // Defaults of `crash`. kThesisCuts is for the models of the thesis, whose devices keep the order of writes.
 // kPlainDiskCuts is for all others: every crash state of a device that reorders writes between two flushes.

@@ -37,6 +37,47 @@ TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
   EXPECT_EQ(setup.cuts.nesting, 1u);
 }
 
+// The bounds of a workload with these options, in units.
+Bounds bounds_with(Width width, std::vector<std::string> settings) {
+  std::vector<OptionSpec> specs = call_specs(width);
+  specs.push_back(names_spec());
+  for (const char* name : {"fsync", "remount", "one_write", "impossible", "odd"})
+    specs.push_back(OptionSpec::flag(name, false, ""));
+  for (const char* name : {"files", "dirs", "depth", "write", "system_ops"})
+    specs.push_back(OptionSpec::integer(name, 1, 8, 2, ""));
+  specs.push_back(OptionSpec::integer("file_blocks", 1, 8, 3, ""));
+  for (OptionSpec& spec : cut_specs()) specs.push_back(std::move(spec));
+  const Result<Options> options = Options::parse(std::move(specs), settings);
+  EXPECT_TRUE(options);
+  DiskSetup setup;
+  setup.kind = toy_kind();
+  set_workload(*options, setup);
+  return setup.bounds;
+}
+
+TEST(WorkloadOptionsTest, ThePublishedWorkloadsStayAndOthersAreWider) {
+  const Bounds published = bounds_with(Width::kPublished, {}), wide = bounds_with(Width::kWide, {});
+  EXPECT_EQ(wide.ops, published.ops | OpSet(OpKind::kFdatasync));
+  EXPECT_FALSE(published.variety.truncate_steps || published.variety.write_steps || published.variety.odd);
+  EXPECT_TRUE(wide.variety.truncate_steps && wide.variety.write_steps);
+  EXPECT_FALSE(wide.variety.odd);
+  EXPECT_EQ(published.write_offsets, (std::vector<uint64_t>{0}));
+  EXPECT_EQ(published.truncate_sizes, (std::vector<uint64_t>{0}));
+}
+
+TEST(WorkloadOptionsTest, PlacesReadsAndNamesAreSet) {
+  const Bounds all = bounds_with(Width::kPublished, {"truncates=all", "offsets=all", "reads=on", "odd=on",
+                                                     "names=colliding", "fdatasync=on"});
+  EXPECT_EQ(all.write_offsets, (std::vector<uint64_t>{0, 1, 2}));
+  EXPECT_EQ(all.truncate_sizes, (std::vector<uint64_t>{0, 1, 2, 3}));
+  for (const OpKind kind : {OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kFdatasync})
+    EXPECT_TRUE(all.ops.has(kind)) << op_name(kind);
+  EXPECT_FALSE(all.ops.has(OpKind::kGetxattr)) << "no attributes are set";
+  EXPECT_TRUE(all.variety.odd);
+  EXPECT_EQ(all.variety.names, NameStyle::kColliding);
+  EXPECT_FALSE(all.variety.truncate_steps || all.variety.write_steps);
+}
+
 TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {
   const DeviceModel plain = setup_with(kPlainDiskCuts, {}).cuts.device;
   EXPECT_EQ(setup_with(kPlainDiskCuts, {"atomic=whole", "write_cache=volatile"}).cuts.device, plain);

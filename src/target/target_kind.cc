@@ -5,6 +5,14 @@
 #include <type_traits>
 
 namespace sisyfs {
+namespace {
+
+template <class Number>
+void add_once(std::vector<Number>& pool, Number number) {
+  if (std::find(pool.begin(), pool.end(), number) == pool.end()) pool.push_back(number);
+}
+
+}  // namespace
 
 Bounds bounds_for(const TargetKind& kind, Bounds wanted) {
   const uint64_t unit = kind.limits.write_unit;
@@ -28,6 +36,15 @@ Bounds bounds_for(const TargetKind& kind, Bounds wanted) {
   scale_pool(wanted.write_sizes);
   scale_pool(wanted.write_offsets);
   scale_pool(wanted.truncate_sizes);
+  wanted.variety.unit = kind.limits.write_unit;
+  wanted.variety.odd = wanted.variety.odd && kind.limits.any_byte && unit > 1;
+  if (wanted.variety.odd) {
+    add_once(wanted.write_sizes, uint32_t{2});
+    add_once(wanted.write_offsets, unit - 1);
+  }
+  if (wanted.variety.names != NameStyle::kPlain)
+    wanted.names = names_of(wanted.variety.names, kind.limits.max_name, wanted.max_depth);
+  std::erase_if(wanted.names, [&](const std::string& name) { return name.size() > kind.limits.max_name; });
   if (!kind.limits.fixed_names.empty()) {
     wanted.names = kind.limits.fixed_names;
     wanted.fixed_names = true;

@@ -53,7 +53,9 @@ struct Limits {
   uint32_t max_files = UINT32_MAX;
   uint32_t max_depth = UINT32_MAX;              // names in a path
   uint32_t write_unit = 1;                      // offsets and lengths are multiples of this, in bytes
+  bool any_byte = false;                        // ... or not: then write_unit is what the workload counts in
   uint32_t whole_unit = 0;                      // bytes that the device must not tear; 0: a block
+  uint32_t max_name = UINT32_MAX;               // bytes in a name
   uint64_t max_file_size = FileData::kMaxSize;  // in bytes
   // The only names that the target knows, all different to it. Empty: any name.
   std::vector<std::string> fixed_names;
@@ -89,7 +91,8 @@ struct TargetKind {
 };
 
 // The bounds as they apply to a kind of target. Sizes and offsets in `wanted` count its write units; what it
-// does not support is left out, what it limits is limited, and fixed names replace the pool.
+// does not support is left out, what it limits is limited, and fixed names or the names of a style replace
+// the pool. With `odd`, a write of two bytes and the offset of the last byte of the first unit are added.
 Bounds bounds_for(const TargetKind& kind, Bounds wanted);
 
 }  // namespace sisyfs

@@ -45,6 +45,40 @@ TEST(BoundsForTest, LeavesAloneWhatTheTargetDoesNotLimit) {
   EXPECT_FALSE(bounds.fixed_names);
 }
 
+TEST(BoundsForTest, OddSizesNeedATargetThatTakesAnyByte) {
+  Bounds wanted;
+  wanted.variety.odd = true;
+  wanted.variety.truncate_steps = true;
+  TargetKind kind;
+  kind.ops = OpSet::all();
+  kind.limits.write_unit = 512;
+  const Bounds none = bounds_for(kind, wanted);
+  EXPECT_FALSE(none.variety.odd);
+  EXPECT_EQ(none.write_sizes, (std::vector<uint32_t>{512}));
+  EXPECT_EQ(none.variety.unit, 512u);
+  kind.limits.any_byte = true;
+  const Bounds odd = bounds_for(kind, wanted);
+  EXPECT_TRUE(odd.variety.odd);
+  EXPECT_EQ(odd.write_sizes, (std::vector<uint32_t>{512, 2}));
+  EXPECT_EQ(odd.write_offsets, (std::vector<uint64_t>{0, 511}));
+  kind.limits.write_unit = 2;
+  EXPECT_EQ(bounds_for(kind, wanted).write_sizes, (std::vector<uint32_t>{2})) << "each size once";
+  kind.limits.write_unit = 1;
+  EXPECT_FALSE(bounds_for(kind, wanted).variety.odd);
+}
+
+TEST(BoundsForTest, NamesAreOfTheStyleAndNoLongerThanTheTargetAllows) {
+  Bounds wanted;
+  wanted.variety.names = NameStyle::kLong;
+  TargetKind kind;
+  kind.ops = OpSet::all();
+  kind.limits.max_name = 5;
+  EXPECT_EQ(bounds_for(kind, wanted).names.front(), "aaaaa");
+  wanted.variety.names = NameStyle::kPlain;
+  wanted.names = {"abcdef", "abc"};
+  EXPECT_EQ(bounds_for(kind, wanted).names, (std::vector<std::string>{"abc"}));
+}
+
 TEST(BoundsForTest, HandlesNeedATargetThatOpensAndCloses) {
   Bounds wanted;
   wanted.ops = OpSet::all();

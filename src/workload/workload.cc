@@ -43,6 +43,7 @@ Result<Workload> Workload::make(Bounds bounds) {
     return bad_input("max-open 0 leaves no file to write; with handles it starts at 1");
   if (bounds.handles && !(bounds.ops.has(OpKind::kOpen) && bounds.ops.has(OpKind::kClose)))
     return bad_input("handles need the ops open and close");
+  if (bounds.variety.unit == 0) return bad_input("a unit of 0 bytes holds nothing; units start at 1");
   if (bounds.max_file_size > FileData::kMaxSize)
     return bad_input("the largest file is larger than a file can be");
   for (const Status& pool :
@@ -194,15 +195,26 @@ static Op as_write_sync(const Op& op, uint64_t size) {
 }
 
 template <class Use>
+void Workload::each_offset(uint64_t size, Use use) const {
+  const std::vector<uint64_t>& pool = bounds_.write_offsets;
+  for (const uint64_t offset : pool) use(offset);
+  if (!bounds_.variety.write_steps) return;
+  for (const uint64_t offset :
+       {size - std::min<uint64_t>(bounds_.variety.unit, size), size + bounds_.variety.unit})
+    if (std::find(pool.begin(), pool.end(), offset) == pool.end()) use(offset);
+}
+
+template <class Use>
 void Workload::each_write(const Path& path, const FileData& data, Use use) const {
   const uint64_t limit = bounds_.max_file_size;
   auto fits = [&](uint64_t offset, uint64_t length) { return offset <= limit && length <= limit - offset; };
-  for (uint64_t offset : bounds_.write_offsets) {
-    if (!has(OpKind::kWrite) || mutant(Mutant::kAppendOnly)) break;
-    if (offset == data.size() && has(OpKind::kAppend)) continue;  // the same as append
-    for (uint32_t size : bounds_.write_sizes) {
-      if (fits(offset, size)) use(Op::write(path, offset, size));
-    }
+  const bool writes = has(OpKind::kWrite) && !mutant(Mutant::kAppendOnly);
+  if (writes) {
+    each_offset(data.size(), [&](uint64_t offset) {
+      if (offset == data.size() && has(OpKind::kAppend)) return;  // the same as append
+      for (const uint32_t size : bounds_.write_sizes)
+        if (fits(offset, size)) use(Op::write(path, offset, size));
+    });
   }
   for (uint32_t size : bounds_.write_sizes) {
     if (has(OpKind::kAppend) && fits(data.size(), size)) use(Op::append(path, size));
@@ -233,14 +245,26 @@ void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
   }
 }
 
+template <class Use>
+void Workload::each_truncate(uint64_t size, Use use) const {
+  const std::vector<uint64_t>& pool = bounds_.truncate_sizes;
+  for (const uint64_t to : pool)
+    if (to != size && to <= bounds_.max_file_size) use(to);
+  const auto step = [&](uint64_t by) {
+    for (const uint64_t to : {size - std::min(by, size), size + by})
+      if (to != size && to <= bounds_.max_file_size && std::find(pool.begin(), pool.end(), to) == pool.end())
+        use(to);
+  };
+  if (bounds_.variety.truncate_steps) step(bounds_.variety.unit);
+  if (bounds_.variety.odd && !(bounds_.variety.truncate_steps && bounds_.variety.unit == 1)) step(1);
+}
+
 void Workload::add_truncates(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kTruncate)) return;
   for (const PathNode& p : path_nodes_) {
     if (p.type != FileType::kFile || !p.first || needs_open(tree, p)) continue;
-    for (uint64_t size : bounds_.truncate_sizes) {
-      if (size != tree.node(p.node).data.size() && size <= bounds_.max_file_size)
-        out->push_back({Op::truncate(p.path, size)});
-    }
+    each_truncate(tree.node(p.node).data.size(),
+                  [&](uint64_t size) { out->push_back({Op::truncate(p.path, size)}); });
   }
 }
 
@@ -248,7 +272,8 @@ void Workload::add_queries(const Tree& tree, std::vector<Candidate>* out) {
   for (const PathNode& p : path_nodes_) {
     if (!has(OpKind::kRead) || p.type != FileType::kFile || !p.first) continue;
     const uint64_t size = std::min<uint64_t>(tree.node(p.node).data.size(), UINT32_MAX);
-    out->push_back({Op::read(p.path, 0, static_cast<uint32_t>(std::max<uint64_t>(size, 1)))});
+    out->push_back(
+        {Op::read(p.path, 0, static_cast<uint32_t>(std::max<uint64_t>(size, bounds_.variety.unit)))});
   }
   for (const PathNode& p : path_nodes_) {
     if (has(OpKind::kReaddir) && p.type == FileType::kDirectory)

@@ -20,10 +20,22 @@
 
 #include "base/result.h"
 #include "tree/tree.h"
+#include "workload/name_pool.h"
 #include "workload/op.h"
 #include "workload/path.h"
 
 namespace sisyfs {
+
+// What makes a workload wider than whole units at fixed places.
+struct Variety {
+  uint32_t unit = 1;            // in bytes; bounds_for() sets it
+  bool write_steps = false;     // also write one unit before and one unit beyond the end of a file
+  bool truncate_steps = false;  // also make a file one unit shorter and one unit longer
+  // Also write and truncate within units: bounds_for() adds to the pools, and files are truncated to one byte
+  // less and one byte more.
+  bool odd = false;
+  NameStyle names = NameStyle::kPlain;  // bounds_for() replaces Bounds::names for the other styles
+};
 
 // Limits of a workload. Ops that would exceed a limit are not generated.
 struct Bounds {
@@ -45,6 +57,7 @@ struct Bounds {
   uint64_t max_file_size = 4;                                   // in bytes
   std::vector<std::string> xattr_names = {"user.a", "user.b"};  // a new attribute gets the first free name
   std::vector<uint32_t> xattr_sizes = {1};                      // in bytes, of attribute values
+  Variety variety;
   uint32_t versions = 2;    // number of contents that overwrites cycle through; 1: always the same bytes
   bool impossible = false;  // also generate ops that must fail
   // With handles, a file must be open to be written, truncated or synced, and closed to be removed, renamed
@@ -98,11 +111,17 @@ class Workload {
   void add_writes(const Tree& tree, std::vector<Candidate>* out);
   void add_queries(const Tree& tree, std::vector<Candidate>* out);
   void add_truncates(const Tree& tree, std::vector<Candidate>* out);
+  // Calls use(size) for each size that a file of this size could get.
+  template <class Use>
+  void each_truncate(uint64_t size, Use use) const;
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
   void add_xattrs(const Tree& tree, std::vector<Candidate>* out);
   void add_handles(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
+  // Calls use(offset) for each offset at which a file of this size could be written.
+  template <class Use>
+  void each_offset(uint64_t size, Use use) const;
   // Calls use(op) for each write and append that the file could get.
   template <class Use>
   void each_write(const Path& path, const FileData& data, Use use) const;

@@ -76,13 +76,13 @@ class BruteForce {
           keep(Op::of(kind, path, Path(b_.names[0])));
           break;
         case OpKind::kWrite:
-          for (uint64_t offset : b_.write_offsets) {
+          for (uint64_t offset : offsets_of(path)) {
             for (uint32_t size : b_.write_sizes) keep(Op::write(path, offset, size));
           }
           break;
         case OpKind::kWriteSync: {
           Stat stat;
-          std::set<uint64_t> offsets(b_.write_offsets.begin(), b_.write_offsets.end());
+          std::set<uint64_t> offsets = offsets_of(path);
           if (tree_.stat(path, &stat) == 0) offsets.insert(stat.size);
           for (uint64_t offset : offsets) {
             for (uint32_t size : b_.write_sizes) keep(Op::write_sync(path, offset, size));
@@ -98,18 +98,35 @@ class BruteForce {
           for (uint32_t size : b_.write_sizes) keep(Op::append(path, size));
           break;
         case OpKind::kTruncate:
-          for (uint64_t size : b_.truncate_sizes) keep(Op::truncate(path, size));
+          for (uint64_t size : sizes_of(path)) keep(Op::truncate(path, size));
           break;
         case OpKind::kRead: {
           Stat stat;
           if (tree_.stat(path, &stat) == 0)
-            keep(Op::read(path, 0, std::max(1u, static_cast<uint32_t>(stat.size))));
+            keep(Op::read(path, 0, std::max(b_.variety.unit, static_cast<uint32_t>(stat.size))));
           break;
         }
         default:
           keep(Op::of(kind, path));
       }
     }
+  }
+
+  std::set<uint64_t> offsets_of(const Path& path) const {
+    std::set<uint64_t> all(b_.write_offsets.begin(), b_.write_offsets.end());
+    Stat stat;
+    if (!b_.variety.write_steps || tree_.stat(path, &stat) != 0) return all;
+    all.insert({stat.size < b_.variety.unit ? 0 : stat.size - b_.variety.unit, stat.size + b_.variety.unit});
+    return all;
+  }
+  std::set<uint64_t> sizes_of(const Path& path) const {
+    std::set<uint64_t> all(b_.truncate_sizes.begin(), b_.truncate_sizes.end());
+    Stat stat;
+    if (tree_.stat(path, &stat) != 0) return all;
+    const auto step = [&](uint64_t by) { all.insert({stat.size < by ? 0 : stat.size - by, stat.size + by}); };
+    if (b_.variety.truncate_steps) step(b_.variety.unit);
+    if (b_.variety.odd) step(1);
+    return all;
   }
 
   void try_xattrs(OpKind kind, const Path& path) {
@@ -269,6 +286,50 @@ TEST_P(WorkloadTest, GivesWhatBruteForceGivesAndEachOnce) {
   }
 }
 
+// Places relative to the end of a file, in units and within them.
+TEST(WorkloadPlacesTest, GiveWhatBruteForceGivesAndEachOnce) {
+  Bounds bounds = small();
+  bounds.ops = OpSet(OpKind::kCreate, OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate, OpKind::kRead,
+                     OpKind::kWriteSync);
+  bounds.variety.unit = 3;
+  bounds.max_file_size = 9;
+  bounds.write_offsets = {0};
+  bounds.write_sizes = {3};
+  bounds.truncate_sizes = {0};
+  for (const bool odd : {false, true}) {
+    for (const int steps : {0, 1, 2, 3}) {
+      bounds.variety.write_steps = steps % 2 != 0;
+      bounds.variety.truncate_steps = steps / 2 != 0;
+      bounds.variety.odd = odd;
+      if (odd) bounds.write_offsets = {0, 2}, bounds.write_sizes = {3, 2};
+      Workload workload = *Workload::make(bounds);
+      std::set<uint64_t> sizes;
+      for (const Tree& tree : reachable(workload, 300)) {
+        ASSERT_EQ(possible(workload, tree), BruteForce(tree, bounds).ops) << listing(tree);
+        Stat stat;
+        if (tree.stat("/a", &stat) == 0) sizes.insert(stat.size);
+      }
+      EXPECT_EQ(sizes.contains(2), odd) << "files have odd sizes";
+    }
+  }
+}
+
+TEST(WorkloadPlacesTest, AreTheEndsOfTheFile) {
+  Bounds bounds;
+  bounds.ops = OpSet(OpKind::kWrite, OpKind::kTruncate);
+  bounds.write_sizes = {512};
+  bounds.max_file_size = 4096;
+  bounds.variety.unit = 512;
+  bounds.variety.write_steps = bounds.variety.truncate_steps = true;
+  Workload workload = *Workload::make(bounds);
+  Tree tree;
+  ASSERT_EQ(tree.create("/a"), 0);
+  ASSERT_EQ(tree.truncate("/a", 1024), 0);
+  EXPECT_EQ(possible(workload, tree),
+            (std::set<std::string>{"write /a 0 512", "write /a 512 512", "write /a 1536 512", "truncate /a 0",
+                                   "truncate /a 512", "truncate /a 1536"}));
+}
+
 TEST(WorkloadHandlesTest, GiveWhatBruteForceGivesAndEachOnce) {
   Bounds bounds = small();
   bounds.handles = true;
@@ -397,6 +458,8 @@ TEST(WorkloadBoundsTest, SenselessBoundsAreRefused) {
   EXPECT_EQ(error([](Bounds& b) { b.write_sizes = {4, 4}; }), "the pool of write sizes holds one twice");
   EXPECT_EQ(error([](Bounds& b) { b.write_sizes = {0}; }),
             "a write of 0 bytes does nothing; sizes start at 1");
+  EXPECT_EQ(error([](Bounds& b) { b.variety.unit = 0; }),
+            "a unit of 0 bytes holds nothing; units start at 1");
   EXPECT_EQ(error([](Bounds& b) { b.max_depth = 0; }),
             "max-depth 0 leaves no room for a file; it starts at 1");
   EXPECT_EQ(error([](Bounds& b) { b.max_depth = 24; }),

@@ -39,7 +39,8 @@ const sisyfs_plugin* sisyfs_plugin_entry(void) {
   static const sisyfs_plugin kPlugin = {
       SISYFS_PLUGIN_HEADER,
       .contract = SISYFS_STRUCTURE,
-      .promises = DURABLE | SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE,
+      .promises = DURABLE | SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
+                  SISYFS_ANY_BYTE,
       .name = NAME,
       .summary = SUMMARY,
       .block_size = 1024,

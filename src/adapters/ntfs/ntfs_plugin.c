@@ -24,7 +24,8 @@ const sisyfs_plugin* sisyfs_plugin_entry(void) {
   static const sisyfs_plugin kPlugin = {
       SISYFS_PLUGIN_HEADER,
       .contract = SISYFS_STRUCTURE,
-      .promises = SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE,
+      .promises = SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
+                  SISYFS_ANY_BYTE,
       .name = "ntfs",
       .summary = "NTFS by libntfs-3g, with ntfsfix",
       .block_size = 4096,

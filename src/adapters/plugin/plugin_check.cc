@@ -47,17 +47,21 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
       OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
       OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
-      OptionSpec::integer("write", 1, 64, 1, "a second size of writes, in units; 1: none"),
+      OptionSpec::integer("write", 1, 4096, 1, "a second size of writes, in units; 1: none"),
       OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file in the workload"),
       OptionSpec::flag("fsync", true, "also fsync, where the plug-in has it"),
       OptionSpec::flag("sync_writes", true, "also writes with O_SYNC, where the plug-in has them"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::flag("links", true, "also hard and symbolic links, where the plug-in has them"),
-      OptionSpec::flag("xattrs", false, "also extended attributes, where the plug-in has them"),
+      OptionSpec::flag("xattrs", true, "also extended attributes, where the plug-in has them"),
       OptionSpec::flag("one_write", false, "try one write for each file and state; off: all writes"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
+  for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
+  specs.push_back(OptionSpec::flag(
+      "odd", false, "also sizes and offsets that are no multiple of `unit`, where the plug-in takes any"));
+  specs.push_back(names_spec());
   for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(
@@ -110,10 +114,17 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   claims.unit = static_cast<uint32_t>(options.integer("unit"));
   if (const std::string_view name = options.choice_text("contract"); name != "claimed")
     claims.contract = *parse_contract(name);
-  if (code->table().write_unit != 0 && claims.unit % code->table().write_unit != 0)
+  if (!takes_any_byte(code->table()) && claims.unit % code->table().write_unit != 0)
     return bad_input(
         fmt::format("unit={} is not a multiple of the plug-in's {}", claims.unit, code->table().write_unit));
   if (options.choice_text("prints") == "show") show_prints();
+  if (options.flag("odd") && !takes_any_byte(code->table()))
+    return bad_input(
+        fmt::format("odd=on needs a plug-in that takes any size and offset, and this one takes "
+                    "multiples of {} bytes (write_unit)",
+                    code->table().write_unit));
+  if (options.flag("odd") && claims.unit == 1)
+    return bad_input("odd=on tries sizes and offsets within a unit, and unit=1 leaves none");
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);

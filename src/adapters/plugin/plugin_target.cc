@@ -370,6 +370,10 @@ class PluginTarget : public Target,
 
 }  // namespace
 
+bool takes_any_byte(const sisyfs_plugin& table) {
+  return table.write_unit <= 1 || (table.promises & SISYFS_ANY_BYTE) != 0;
+}
+
 namespace {
 
 // What the plug-in says to be durable when it returns.
@@ -414,6 +418,8 @@ TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& cla
                  .stale_data = promises(SISYFS_STALE_DATA),
                  .retries_sync = promises(SISYFS_RETRIES_SYNC)};
   kind.limits.write_unit = claims.unit;
+  kind.limits.any_byte = takes_any_byte(table);
+  if (table.max_name != 0) kind.limits.max_name = table.max_name;
   kind.limits.whole_unit = table.whole_unit;
   if (table.max_files != 0) kind.limits.max_files = table.max_files;
   if (table.max_depth != 0) kind.limits.max_depth = table.max_depth;

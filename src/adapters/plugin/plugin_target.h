@@ -31,6 +31,9 @@ struct PluginClaims {
   std::optional<Contract> contract;
 };
 
+// Whether sizes and offsets need not be multiples of anything.
+bool takes_any_byte(const sisyfs_plugin& table);
+
 // Instances share the host, and hold it as long as they live.
 TargetKind plugin_kind(std::shared_ptr<PluginHost> host, const PluginClaims& claims);
 

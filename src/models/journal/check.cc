@@ -87,6 +87,7 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
   };
+  for (OptionSpec& spec : call_specs(Width::kPublished)) specs.push_back(std::move(spec));
   for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec());
   specs.push_back(failures_spec());

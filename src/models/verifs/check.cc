@@ -22,6 +22,7 @@ std::vector<OptionSpec> option_specs(Version version) {
       OptionSpec::integer("depth", 1, 5, 2, "names in a path"),
       OptionSpec::integer("file_bytes", 1, kBufferSize, 8, "bytes of a file in the workload"),
       OptionSpec::integer("snapshots", 0, 8, 1, "snapshots on a path, at most; and as many restores"),
+      OptionSpec::flag("reads", false, "also read, stat and readdir as calls of their own"),
       OptionSpec::flag("impossible", true, "also try ops that must fail"),
   };
   if (version == Version::kFirst) return specs;
@@ -61,6 +62,7 @@ DiskSetup setup_of(Version version, const Options& options) {
   bounds.max_depth = count("depth");
   bounds.max_file_size = count("file_bytes");
   bounds.impossible = options.flag("impossible");
+  if (options.flag("reads")) bounds.ops = bounds.ops | OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat);
   // Around the step by which buffers grow.
   bounds.write_sizes = {1, kBufferStep + 1};
   bounds.write_offsets = {0, 2, kBufferStep + 2};
