@@ -91,6 +91,21 @@ TEST(PluginRecoveryTest, AWriteMayBeSplitWhereThatIsClaimed) {
   }
 }
 
+// A page that was cut off is passed over, and a device that failed is no reason to go back to an older page.
+TEST(PluginRecoveryTest, APageThatCannotBeCorrectedIsNoFailureOfTheDevice) {
+  for (const char* more : {"", " --set failures=1", " --set crash=subsets", " --set nesting=1"}) {
+    const Answer a = check_plugin("pager", std::string("--depth 5") + more);
+    EXPECT_EQ(a.code, 0) << more << "\n" << a.text;
+  }
+  EXPECT_EQ(check_plugin("pager_skips_all", "--depth 5").code, 0) << "it takes a failure";
+  const Answer wrong = check_plugin("pager_skips_all", "--depth 5 --set failures=1");
+  EXPECT_EQ(wrong.code, 1) << wrong.text;
+  EXPECT_THAT(wrong.text, HasSubstr("hidden-error (O4"));
+  const Answer old = check_plugin("pager_old", "--depth 2");
+  EXPECT_EQ(old.code, 1) << "before version 1.3 both are EIO\n" << old.text;
+  EXPECT_THAT(old.text, HasSubstr("(R1"));
+}
+
 // Regression: a file system that is meant for devices with sectors of 1024 bytes was blamed on a device that
 // tears sectors of 512.
 TEST(PluginRecoveryTest, ADeviceDoesNotTearWhatThePluginNeedsWhole) {

@@ -32,6 +32,7 @@
 
 /* This is C. NOLINTBEGIN(modernize-*) */
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,10 @@ extern "C" {
 
 #define SISYFS_PLUGIN_MAJOR 1
 #define SISYFS_PLUGIN_MINOR 3
+
+/* A page of raw flash cannot be corrected: the errno of Linux MTD. It is a state of the page, which is erased
+ * to be used again; -EIO is a failure of the device. */
+#define SISYFS_EECC EBADMSG
 
 /* The disk. Addresses and counts are in blocks. Valid until unmount() or the power cut. */
 typedef struct sisyfs_disk sisyfs_disk;
@@ -53,7 +58,9 @@ struct sisyfs_disk {
   uint64_t now; /* the time of day in seconds; it never changes */
   void* engine; /* belongs to Sisyfs */
 
-  /* 0, or a negative errno: -EIO if the device failed, -EINVAL outside of the disk or against its rules. */
+  /* 0, or a negative errno: -EIO if the device failed, -EINVAL outside of the disk or against its rules. On
+   * raw flash a read of a page whose program or erase was cut off may give -SISYFS_EECC (since 1.3; a plug-in
+   * of an older version gets -EIO). */
   int (*read)(const sisyfs_disk* disk, uint64_t block, uint32_t count, void* bytes);
   /* Durable after a later flush. On raw flash it programs pages, which must have been erased. */
   int (*write)(const sisyfs_disk* disk, uint64_t block, uint32_t count, const void* bytes);

@@ -26,9 +26,10 @@ namespace sisyfs {
 
 enum class IoStatus {
   kOk,
-  kIoError,     // the device failed, by a fault plan or really; the target must cope
-  kOutOfRange,  // the target's mistake
-  kMisuse,      // the target's mistake: programs a page that is not erased, or erases a part of a unit
+  kIoError,        // the device failed, by a fault plan or really; the target must cope
+  kUncorrectable,  // raw flash: a program or erase of this page was cut off, so its content cannot be read
+  kOutOfRange,     // the target's mistake
+  kMisuse,         // the target's mistake: programs a page that is not erased, or erases a part of a unit
 };
 
 // What discarded blocks read as, on anything but raw flash.
@@ -54,7 +55,7 @@ class Disk {
   virtual const Geometry& geometry() const = 0;
 
   // Reads whole blocks from `first` on. Sees every write that returned before, durable or not. Unless
-  // it returns kOk, `out` is left as it was. A page of raw flash that is unreadable gives kIoError.
+  // it returns kOk, `out` is left as it was. A page of raw flash that is unreadable gives kUncorrectable.
   [[nodiscard]] virtual IoStatus read(BlockAddress first, std::span<std::byte> out) = 0;
 
   // Writes whole blocks from `first` on. They are durable after a later flush, or at once with fua.

@@ -74,7 +74,8 @@ IoStatus Media::read_on(uint32_t disk, BlockAddress first, std::span<std::byte> 
       std::memcpy(out.data() + at, fetch(address), size);
     return IoStatus::kOk;
   }
-  if (one_disk_.is_flash() && !all_are(is_readable, first, out.size() / size)) return IoStatus::kIoError;
+  if (one_disk_.is_flash() && !all_are(is_readable, first, out.size() / size))
+    return IoStatus::kUncorrectable;
   if (reads_ != nullptr) {
     BlockAddress address = first;
     for (size_t at = 0; at < out.size(); at += size, address = address + BlockCount(1)) note_read(address);

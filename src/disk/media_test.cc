@@ -403,8 +403,12 @@ TEST_F(RawFlashTest, AnUnreadablePageIsAnErrorUntilItIsErased) {
   EXPECT_NE(image, before);
   disk.load(MediaState(image));
   Bytes out = filled(8, 1);
-  EXPECT_EQ(disk.read(BlockAddress(4), out), IoStatus::kIoError);
+  EXPECT_EQ(disk.read(BlockAddress(4), out), IoStatus::kUncorrectable);
   EXPECT_EQ(out, filled(8, 1));
+  disk.fail_call(1);
+  EXPECT_EQ(disk.read(BlockAddress(4), out), IoStatus::kIoError)
+      << "the device failed: that is another error";
+  disk.fail_call(0);
   EXPECT_EQ(disk.write(BlockAddress(5), filled(4, 1)), IoStatus::kMisuse);
   EXPECT_EQ(content(disk, 4, 4), filled(4, 0));
   ASSERT_EQ(disk.discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
@@ -423,7 +427,7 @@ TEST_F(RawFlashTest, AProgramAndAFailedReadAreReads) {
   disk.watch(&reads);
   EXPECT_EQ(disk.write(BlockAddress(2), filled(4, 1)), IoStatus::kOk);
   Bytes out(4);
-  EXPECT_EQ(disk.read(BlockAddress(6), out), IoStatus::kIoError);
+  EXPECT_EQ(disk.read(BlockAddress(6), out), IoStatus::kUncorrectable);
   EXPECT_EQ(disk.discard(BlockAddress(4), BlockCount(4)), IoStatus::kOk);
   const std::vector<BlockAddress> expected = {BlockAddress(2), BlockAddress(6)};
   EXPECT_EQ(std::vector(reads.addresses().begin(), reads.addresses().end()), expected);

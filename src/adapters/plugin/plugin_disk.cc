@@ -13,14 +13,18 @@ namespace sisyfs {
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr uint32_t kSinceEcc = 3;         // the minor version with SISYFS_EECC
 constexpr uint64_t kNow = 1'000'000'000;  // 2001-09-09; the clock of the disk stands still
 
-int errno_of(IoStatus status) {
+// `uncorrectable`: what a plug-in gets of a page that cannot be corrected.
+int errno_of(IoStatus status, int uncorrectable) {
   switch (status) {
     case IoStatus::kOk:
       return 0;
     case IoStatus::kIoError:
       return -EIO;
+    case IoStatus::kUncorrectable:
+      return -uncorrectable;
     case IoStatus::kOutOfRange:
     case IoStatus::kMisuse:
       return -EINVAL;
@@ -30,8 +34,10 @@ int errno_of(IoStatus status) {
 
 }  // namespace
 
-PluginDisk::PluginDisk(const Geometry& geometry, Fence& fence)
-    : fence_(fence), block_count_(geometry.block_count.value) {
+PluginDisk::PluginDisk(const Geometry& geometry, Fence& fence, uint32_t minor)
+    : fence_(fence),
+      block_count_(geometry.block_count.value),
+      uncorrectable_(minor >= kSinceEcc ? SISYFS_EECC : EIO) {
   void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   SISYFS_ASSERT(page != MAP_FAILED, "there is memory for a page");
   face_ = new (page) sisyfs_disk{.size = sizeof(sisyfs_disk),
@@ -104,7 +110,8 @@ int PluginDisk::answer_read(uint64_t block, std::span<std::byte> buffer) {
     }
     return static_cast<int>(read.error);
   }
-  const int error = disk_ == nullptr ? -EIO : errno_of(disk_->read(BlockAddress(block), buffer));
+  const int error =
+      disk_ == nullptr ? -EIO : errno_of(disk_->read(BlockAddress(block), buffer), uncorrectable_);
   if (recording_ == nullptr) return error;
   ++recording_->accesses;
   read.error = error;
@@ -132,7 +139,7 @@ int PluginDisk::answer_change(uint8_t kind, uint64_t block, uint64_t count, std:
     at_ += sizeof answer;
     return static_cast<int>(answer.error);
   }
-  const int error = disk_ == nullptr ? -EIO : errno_of(ask());
+  const int error = disk_ == nullptr ? -EIO : errno_of(ask(), uncorrectable_);
   if (recording_ == nullptr) return error;
   note(*recording_);
   answer.error = error;

@@ -31,8 +31,9 @@ struct DiskTape {
 
 class PluginDisk {
  public:
-  // `fence` is the fence of the calls in which the plug-in uses the disk.
-  PluginDisk(const Geometry& geometry, Fence& fence);
+  // `fence` is the fence of the calls in which the plug-in uses the disk, `minor` the version of its
+  // interface.
+  PluginDisk(const Geometry& geometry, Fence& fence, uint32_t minor);
   ~PluginDisk();
   PluginDisk(const PluginDisk&) = delete;
   PluginDisk& operator=(const PluginDisk&) = delete;
@@ -70,6 +71,7 @@ class PluginDisk {
   Fence& fence_;
   Disk* disk_ = nullptr;
   uint64_t block_count_;
+  int uncorrectable_;  // the errno for a page that cannot be corrected
   std::vector<std::byte> buffer_;
   DiskTape* recording_ = nullptr;
   const DiskTape* replaying_ = nullptr;

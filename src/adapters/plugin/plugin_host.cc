@@ -11,7 +11,10 @@
 namespace sisyfs {
 
 PluginHost::PluginHost(std::shared_ptr<PluginCode> code, const Geometry& geometry)
-    : code_(std::move(code)), geometry_(geometry), disk_(geometry, fence()), calls_(table(), fence()) {
+    : code_(std::move(code)),
+      geometry_(geometry),
+      disk_(geometry, fence(), table().minor),
+      calls_(table(), fence()) {
   memory_text_ = fmt::format("calls since mount are made again ({})", code_->why_not_pages());
   PluginNamespace* space = code_->namespace_of();
   if (space == nullptr) return;

@@ -40,7 +40,7 @@ int Core::scan_page(unsigned page, bool* unreadable) {
   switch (disk_->read(BlockAddress(page), bytes)) {
     case IoStatus::kOk:
       break;
-    case IoStatus::kIoError:
+    case IoStatus::kUncorrectable:
       *unreadable = true;
       seen.state = PageState::kBad;
       return 0;
