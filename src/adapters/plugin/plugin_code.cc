@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "adapters/plugin/needed_libraries.h"
+#include "adapters/plugin/plugin_options.h"
 #include "adapters/plugin/source_location.h"
 
 namespace sisyfs {
@@ -37,6 +38,7 @@ std::string missing(const sisyfs_plugin& table) {
   if (table.symlink != nullptr && table.readlink == nullptr) names.push_back("readlink");
   if (table.setxattr != nullptr && (table.getxattr == nullptr || table.listxattr == nullptr))
     names.push_back("getxattr and listxattr");
+  if (table.option_count != 0 && table.configure == nullptr) names.push_back("configure");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -203,6 +205,9 @@ Status PluginCode::take_table(const sisyfs_plugin* table) {
   if (table_.contract > SISYFS_STRUCTURE || (table_.promises & ~kPromises) != 0)
     return bad_input(
         fmt::format("{}: the plug-in has a contract or a promise that this program does not know", path_));
+  Result<std::vector<OptionSpec>> options = read_plugin_options(table_, fence_);
+  if (!options) return bad_input(fmt::format("{}: {}", path_, options.error().message));
+  options_ = *std::move(options);
   return {};
 }
 
