@@ -152,7 +152,7 @@ TEST(HouseDocsTest, DocumentedFieldsAreThoseOfTheirTable) {
 TEST(HouseDocsTest, PluginInterfaceIsDocumentedFieldByField) {
   const std::string header = read_text(kRoot / "include/sisyfs/plugin.h");
   const std::string document = read_text(kRoot / "docs/plugins.md");
-  for (const char* name : {"sisyfs_plugin", "sisyfs_disk", "sisyfs_stat"}) {
+  for (const char* name : {"sisyfs_plugin", "sisyfs_disk", "sisyfs_stat", "sisyfs_option"}) {
     const std::vector<std::string> fields = fields_of(header, name);
     EXPECT_FALSE(fields.empty()) << name;
     EXPECT_THAT(documented_fields(document, name), ElementsAreArray(fields)) << name;

@@ -142,6 +142,19 @@ enum sisyfs_call {
   SISYFS_CALL_REMOVEXATTR = 1 << 10,
 };
 
+enum sisyfs_option_type { SISYFS_BOOL = 1, SISYFS_INT = 2, SISYFS_CHOICE = 3, SISYFS_TEXT = 4 };
+
+/* Since 1.3. An option of the plug-in's own: --set plugin.NAME=VALUE. */
+typedef struct sisyfs_option {
+  uint32_t type; /* one of enum sisyfs_option_type */
+  uint32_t reserved;
+  const char* name;     /* letters, digits, "-" and "_" */
+  const char* help;     /* one line */
+  const char* fallback; /* the default, as a user would write it: "on", "3", "fast" */
+  const char* values;   /* SISYFS_CHOICE: "fast,safe"; otherwise null */
+  int64_t min, max;     /* SISYFS_INT */
+} sisyfs_option;
+
 /* The table of a plug-in: what it claims, and its functions.
  * LARGE CLASS: a C interface grows only at the end of this one table, so it cannot be taken apart. */
 typedef struct sisyfs_plugin {
@@ -215,6 +228,12 @@ typedef struct sisyfs_plugin {
   /* Since 1.3. Flags of enum sisyfs_call: what such a call changes is durable when it returns, whether other
    * calls are or not. SISYFS_DURABLE_OPS says more: with all that was done before it. */
   uint64_t durable_calls;
+
+  /* Since 1.3. Options of its own. configure() gets the value of each of them before format() and mount(), in
+   * the order of the table: "on" or "off", a number, one of the values, or a text without blanks. */
+  uint32_t option_count;
+  const sisyfs_option* options;
+  int (*configure)(const char* name, const char* value);
 } sisyfs_plugin;
 
 #define SISYFS_PLUGIN_HEADER \

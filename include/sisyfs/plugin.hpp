@@ -5,6 +5,9 @@
 //
 //   struct MyFs {
 //     static constexpr sisyfs::Plugin kPlugin{.name = "myfs", .contract = SISYFS_FSYNC};
+//     static constexpr sisyfs_option kOptions[] = {    // if it has options: --set plugin.safe=off
+//         {SISYFS_BOOL, 0, "safe", "flush twice", "on", nullptr, 0, 0}};
+//     static int configure(std::string_view name, std::string_view value);   // before format
 //     static int format(const sisyfs_disk& disk);
 //     explicit MyFs(const sisyfs_disk& disk);
 //     int mount();                                     // after the constructor; if not 0, it is destroyed
@@ -26,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <span>
 #include <string>
@@ -165,6 +169,13 @@ constexpr sisyfs_plugin table() {
         problem(report, repaired ? 1 : 0, lost ? 1 : 0, text.c_str());
       });
     };
+  if constexpr (requires { Fs::kOptions; }) {
+    t.options = std::data(Fs::kOptions);
+    t.option_count = std::size(Fs::kOptions);
+    t.configure = [](const char* name, const char* value) {
+      return Fs::configure(std::string_view(name), std::string_view(value));
+    };
+  }
   return t;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/campaign/stages.h"
 #include "cli/cli.h"
 #include "cli/crew.h"
+#include "cli/files.h"
 #include "cli/run.h"
 #include "cli/sanitized.h"
 #include "cli/saved_search.h"
@@ -20,7 +21,7 @@ namespace sisyfs::cli {
 namespace {
 
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, json, checkpoint, checkpoint_every = "60s";
+  std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false;
@@ -157,6 +158,20 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
        .saved = nullptr});
 }
 
+// Lets the check follow the script, if there is one. The text of the script, empty if there is none.
+Result<std::string> follow_script(const CheckFlags& flags, Check& check) {
+  if (flags.script.empty()) return std::string();
+  const Result<std::string> text = read_file(flags.script, Script::kMostText);
+  if (!text) return text.error();
+  const auto at_script = [&](const Error& error) {
+    return bad_input(fmt::format("{}: {}", flags.script, error.message));
+  };
+  const Result<Script> script = Script::parse(*text);
+  if (!script) return at_script(script.error());
+  if (Status s = check.follow(*script); !s) return at_script(s.error());
+  return *text;
+}
+
 // `box`: that of a target whose workers are processes; null: they are threads.
 int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   // A plug-in is loaded once: the fingerprints of its states depend on what was loaded before.
@@ -188,6 +203,8 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (*in_stages) return run_stages(flags, *entry, *options, only, box);
   const Result<NamedCheck> named = CheckRegistry::make(*entry, flags.settings);
   if (!named) return fail(named.error());
+  const Result<std::string> script = follow_script(flags, *named->check);
+  if (!script) return fail(script.error());
   if (!only.empty()) options->watched = 0;
   for (const FindingInfo& kind : only) {
     const FindingBits bit = named->check->kinds().bit_or_none(kind.kind);
@@ -196,7 +213,7 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   }
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
-  if (box != nullptr) options->start_worker = crew_of(named->setup, *box);
+  if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *script);
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
@@ -237,6 +254,9 @@ void add_check(CLI::App& app, int& exit) {
       ->excludes(first);
   sub->add_option("--only", flags->only, "look only for this kind of finding (name or code); may be repeated")
       ->allow_extra_args(false);
+  auto* script =
+      sub->add_option("--script", flags->script,
+                      "try only the ops of this file: a list of ops, with alternatives and repetitions");
   auto* json = sub->add_option("--json", flags->json,
                                "write the run and its findings as JSON to this file; - is standard output");
   auto* perspectives = sub->add_flag(
@@ -257,12 +277,14 @@ void add_check(CLI::App& app, int& exit) {
       sub->add_option("--checkpoint", flags->checkpoint,
                       "save the search or campaign to this file; 'sisyfs resume' continues it");
   perspectives->excludes(checkpoint);
+  script->excludes(checkpoint);
+  script->excludes(perspectives);
   sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, such as 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
     for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives"})
+                             "--tasks", "--via", "--perspectives", "--script"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

@@ -103,6 +103,7 @@ void add_resume(CLI::App& app, int& exit);
 void add_replay(CLI::App& app, int& exit);
 void add_new_plugin(CLI::App& app, int& exit);
 void add_targets(CLI::App& app, int& exit);
+void add_ops(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);
 void add_museum(CLI::App& app, int& exit);
 

@@ -135,7 +135,8 @@ void become_worker(std::vector<char*>& argv, int socket, int box, pid_t parent) 
   execv("/proc/self/exe", argv.data());
 }
 
-Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackBox& shared, unsigned worker) {
+Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackBox& shared, unsigned worker,
+                                          const std::string& script) {
   const uint32_t slot = worker + 1;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -154,6 +155,7 @@ Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackB
     words.emplace_back("--set");
     words.push_back(setting);
   }
+  if (!script.empty()) words.push_back("--script=" + script);
   words.emplace_back("--");
   words.push_back(setup.target);
   std::vector<char*> argv;
@@ -177,8 +179,8 @@ Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackB
 
 }  // namespace
 
-StartWorker crew_of(const Setup& setup, const SharedBlackBox& box) {
-  return [setup, &box](unsigned worker) { return start(setup, box, worker); };
+StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const std::string& script) {
+  return [setup, &box, script](unsigned worker) { return start(setup, box, worker, script); };
 }
 
 }  // namespace sisyfs::cli

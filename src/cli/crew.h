@@ -18,8 +18,8 @@ class App;
 
 namespace sisyfs::cli {
 
-// Workers of a target with these settings. Borrows the box.
-StartWorker crew_of(const Setup& setup, const SharedBlackBox& box);
+// Workers of a target with these settings, and with this script if it is not empty. Borrows the box.
+StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const std::string& script = {});
 
 // Adds the hidden subcommand of a worker.
 void add_serve_search(CLI::App& app);

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   cli::add_replay(app, exit);
   cli::add_new_plugin(app, exit);
   cli::add_targets(app, exit);
+  cli::add_ops(app, exit);
   cli::add_matrix(app, exit);
   cli::add_museum(app, exit);
   cli::add_bench(app, exit);

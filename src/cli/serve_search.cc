@@ -19,7 +19,7 @@ namespace sisyfs::cli {
 namespace {
 
 struct ServeFlags {
-  std::string target;
+  std::string target, script;
   std::vector<std::string> settings;
   int socket = -1, box = -1;
   uint32_t slot = 0;
@@ -44,6 +44,11 @@ int serve(const ServeFlags& flags) {
     skip_plugin_trials();
     const Result<NamedCheck> named = registry().make(flags.target, flags.settings);
     if (!named) return refuse(named.error().message);
+    if (!flags.script.empty()) {
+      const Result<Script> script = Script::parse(flags.script);
+      if (!script) return refuse(script.error().message);
+      if (Status s = named->check->follow(*script); !s) return refuse(s.error().message);
+    }
     named->check->serve(search);
   } catch (const std::bad_alloc&) {
     return refuse("a worker of the search ran out of memory: choose fewer workers (--threads)");
@@ -60,6 +65,7 @@ void add_serve_search(CLI::App& app) {
   sub->group("");  // not in the list of commands
   sub->add_option("target", flags->target)->required();
   sub->add_option("--set", flags->settings)->allow_extra_args(false);
+  sub->add_option("--script", flags->script);
   sub->add_option("--socket", flags->socket)->required();
   sub->add_option("--box", flags->box)->required();
   sub->add_option("--slot", flags->slot)->required();

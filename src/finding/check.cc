@@ -18,6 +18,15 @@ void Check::serve(WorkerLink& search) const {
   search.send(message::encode(message::Refused{"this target has no workers in other processes"}));
 }
 
+Result<TriedOps> Check::ops_after(std::span<const Op>) const {
+  return bad_input("its steps are no ops; link and index have ops with --set via=disk");
+}
+
+Status Check::follow(const Script&) {
+  return bad_input(
+      "--script: it is a model in steps, which has no ops; link and index have ops with --set via=disk");
+}
+
 namespace detail {
 
 Status accepts(const SearchOptions& options, const Offers& offers) {

@@ -22,6 +22,8 @@
 #include "finding/story.h"
 #include "judge/kind_table.h"
 #include "machine/step.h"
+#include "workload/script.h"
+#include "workload/workload.h"
 
 namespace sisyfs {
 
@@ -35,6 +37,13 @@ struct MarkInfo {
 struct Replayed {
   Story story;                // of the steps that were executed
   std::string cannot_happen;  // why the next step could not be executed; empty if all were
+};
+
+// What a search tries from a state.
+struct TriedOps {
+  std::vector<Candidate> ops;
+  std::vector<NotTried> not_tried;  // by the settings, in any state
+  std::string absent;               // ops that the target does not have: "link, symlink"
 };
 
 class Check {
@@ -68,6 +77,14 @@ class Check {
   virtual Replayed replay(std::span<const Step> steps) const = 0;
   // Both at once.
   Result<Story> tell(const Trace& trace) const;
+
+  // What a search tries from the state that these ops lead to. Bad input if an op cannot be done, answers an
+  // errno or breaks a promise, or if the check is one of steps that are no ops.
+  virtual Result<TriedOps> ops_after(std::span<const Op> done) const;
+
+  // From now on only the ops of the script are tried. Before any search. Bad input if the target cannot do
+  // one of them.
+  virtual Status follow(const Script& script);
 
   // What is assumed of the device when the power goes, as a sentence; empty where it never does.
   virtual std::string device() const { return {}; }

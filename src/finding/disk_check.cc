@@ -1,5 +1,7 @@
 #include "finding/disk_check.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "explore/serve_search.h"
@@ -139,6 +141,45 @@ class DiskCheck : public Check {
   std::vector<NotTried> not_tried(uint32_t performed) const override {
     return sisyfs::not_tried(setup(), OpSet::of_bits(performed));
   }
+  Result<TriedOps> ops_after(std::span<const Op> done) const override {
+    const WorkerPool::Lease worker(system_.workers());
+    DiskSystemState state, next;
+    system_.initial(state);
+    for (size_t i = 0; i < done.size(); ++i) {
+      const std::string which = fmt::format("op {}, '{}'", i + 1, to_text(done[i]));
+      if (!setup().kind.ops.has(done[i].kind)) return bad_input(which + ": the target has no such op");
+      (void)worker->run(state, done[i], {});
+      const Episode& episode = worker->machine().episode();
+      if (worker->op_is_over() || episode.is_dead() || worker->outcome().findings != 0)
+        return bad_input(which + ", breaks a promise: 'sisyfs check' reports it");
+      if (episode.answer.error != 0)
+        return bad_input(fmt::format("{}, answers {}", which, errno_text(episode.answer.error)));
+      worker->put_end(next);
+      state = next;
+    }
+    worker->begin(state);
+    const Bounds& bounds = worker->plan().bounds;
+    OpSet tried = bounds.ops;
+    if (bounds.max_dirs == 0) tried = tried - OpSet(OpKind::kMkdir, OpKind::kRmdir);
+    return TriedOps{worker->ops(), sisyfs::not_tried(setup(), tried),
+                    op_names(OpSet::all() - setup().kind.ops)};
+  }
+
+  // The number of syncs and power cuts is that of the script.
+  Status follow(const Script& script) override {
+    for (const Script::Line& line : script.lines())
+      for (const Op& op : line.ops)
+        if (const std::string why = cannot_do(op); !why.empty())
+          return bad_input(fmt::format("line {}, column {}: {}", line.number, line.column, why));
+    DiskSetup setup = this->setup();
+    setup.script = std::make_shared<const Script>(script);
+    setup.max_system_ops = UINT32_MAX;
+    Result<DiskSystem> system = DiskSystem::make(std::move(setup), system_.workers().plan().further);
+    if (!system) return system.error();
+    system_ = *std::move(system);
+    return {};
+  }
+
   std::string device() const override {
     return setup().cuts.enabled ? describe(setup().cuts.device, setup().kind.disks) : std::string();
   }
@@ -160,6 +201,18 @@ class DiskCheck : public Check {
     options.prints_are_shapes = true;
     return options;
   }
+  // Why the target cannot do the op; empty if it can.
+  std::string cannot_do(const Op& op) const {
+    const TargetKind& kind = setup().kind;
+    const uint32_t unit = kind.limits.write_unit;
+    static constexpr OpSet kPlaced(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kTruncate,
+                                   OpKind::kRead);
+    if (!kind.ops.has(op.kind)) return fmt::format("the target has no op {}", op_name(op.kind));
+    if (kPlaced.has(op.kind) && !kind.limits.any_byte && (op.offset % unit != 0 || op.length % unit != 0))
+      return fmt::format("offsets and lengths of this target are multiples of {}", unit);
+    return {};
+  }
+
   const DiskSetup& setup() const { return system_.workers().plan().setup; }
 
   DiskSystem system_;

@@ -28,7 +28,9 @@ constexpr OpGroup kGroups[] = {
 constexpr OpSet kReads(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kGetxattr, OpKind::kListxattr,
                        OpKind::kFsck);
 
-std::string names_of(OpSet ops) {
+}  // namespace
+
+std::string op_names(OpSet ops) {
   std::string names;
   for (size_t i = 0; i < kOpKinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
@@ -36,8 +38,6 @@ std::string names_of(OpSet ops) {
   }
   return names;
 }
-
-}  // namespace
 
 std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
   std::vector<NotTried> all;
@@ -55,6 +55,10 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
       add("power cuts in recovery", "nesting=1");
     if (setup.failures.most == 0)
       add(foreign ? "failing disk accesses and allocations" : "failing disk accesses", "failures=1");
+  }
+  if (setup.script != nullptr) {
+    all.push_back({"ops that the script does not name", ""});
+    return all;
   }
   if (!setup.bounds.impossible) add("ops that must fail", "impossible=on");
   const auto offers = [&](std::string_view option) {
@@ -76,11 +80,11 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
   const OpSet not_reached = never & generated;
   never = never - not_reached;
   for (const OpGroup& group : kGroups) {
-    if ((never & group.ops) != OpSet()) add(names_of(never & group.ops), group.setting);
+    if ((never & group.ops) != OpSet()) add(op_names(never & group.ops), group.setting);
     never = never - group.ops;
   }
-  if (never != OpSet()) add(names_of(never), "");
-  if (not_reached != OpSet()) add("not reached within the bounds: " + names_of(not_reached), "");
+  if (never != OpSet()) add(op_names(never), "");
+  if (not_reached != OpSet()) add("not reached within the bounds: " + op_names(not_reached), "");
   return all;
 }
 

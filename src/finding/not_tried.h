@@ -3,6 +3,7 @@
 //   result.not_tried = not_tried(setup, performed);   // "power cuts in recovery", "nesting=1"
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "explore/search.h"
@@ -14,5 +15,8 @@ namespace sisyfs {
 // performed is a function of a plug-in that was never called. Ops that only read are left out of the list:
 // reading back the tree uses them.
 std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed);
+
+// "link, symlink"
+std::string op_names(OpSet ops);
 
 }  // namespace sisyfs

@@ -56,6 +56,13 @@ TEST(NotTriedTest, PartsOfTheWorkloadThatAreOffAreNamed) {
   EXPECT_EQ(told(setup, performed), "") << "the target takes whole units only";
 }
 
+TEST(NotTriedTest, OfAScriptTheOpsAreChosenByTheUser) {
+  DiskSetup setup = setup_of(OpSet(OpKind::kCreate, OpKind::kLink));
+  setup.cuts.nesting = 1;
+  setup.script = std::make_shared<const Script>(*Script::parse("sync"));
+  EXPECT_EQ(told(setup, OpSet()), "failing disk accesses (failures=1); ops that the script does not name; ");
+}
+
 TEST(NotTriedTest, OpsThatWereNeverPerformedAreNamed) {
   DiskSetup setup = setup_of(OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kRmdir, OpKind::kLink,
                                    OpKind::kFdatasync, OpKind::kRead, OpKind::kStat, OpKind::kSetxattr));

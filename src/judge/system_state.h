@@ -27,6 +27,7 @@ struct DiskSystemState {
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
   uint32_t failures = 0;    // injected failures so far; this one is in `print`
+  uint32_t script_at = 0;   // with a script: the position in it; in `print`
   Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
@@ -42,7 +43,9 @@ inline constexpr Digest kOverPrint{0x6f766572, 1};
 inline Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
   const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
-  return digest_at(state.damaged ? 3 : 1, state.shape) + digest_at(2, Digest{state.system_ops, last});
+  const Digest script = state.script_at == 0 ? Digest() : digest_at(4, Digest{0, state.script_at});
+  return digest_at(state.damaged ? 3 : 1, state.shape) + digest_at(2, Digest{state.system_ops, last}) +
+         script;
 }
 
 // A choice, taken apart: an op that runs to its end, or a power cut during it.

@@ -98,7 +98,7 @@ int Worker::put_initial(DiskSystemState& to) {
   to.expectation = reference_.expect(tree);
   to.values.clear();
   for (const auto& judge : further_) to.values.push_back(judge->initial());
-  to.system_ops = to.failures = 0;
+  to.system_ops = to.failures = to.script_at = 0;
   to.last_ops = 0;
   to.shape = tree.shape();
   to.print = print_of(machine_.settler().print_of(to.disk), to);
@@ -108,13 +108,17 @@ int Worker::put_initial(DiskSystemState& to) {
 void Worker::begin(const DiskSystemState& from, StopSignal stop) {
   stop_ = stop;
   from_ = &from;
+  places_.clear();
   if (from.damaged)
     ops_.assign(1, {Op::of(OpKind::kFsck)});
+  else if (setup_.script != nullptr)
+    list_script(from);
   else
     workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
     std::erase_if(ops_, [](const Candidate& c) { return is_system_op(c.op.kind); });
-  if (!from.saved_tree) std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
+  if (!from.saved_tree && setup_.script == nullptr)
+    std::erase_if(ops_, [](const Candidate& c) { return c.op.kind == OpKind::kRestore; });
   seen_points_.clear();
   seen_crashes_.clear();
   crash_.at_point = false;
@@ -124,7 +128,19 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
   for (size_t i = 0; i < further_.size(); ++i) further_[i]->begin(from.values[i]);
 }
 
+// A restore without a snapshot ends the path.
+void Worker::list_script(const DiskSystemState& from) {
+  ops_.clear();
+  setup_.script->each_from(from.script_at, [&](const Script::Line& line, const Op& op, uint32_t next) {
+    if (op.kind == OpKind::kRestore && !from.saved_tree) return;
+    Tree after = from.expectation.now();
+    ops_.push_back({op, sisyfs::apply(op, after).error});
+    places_.push_back({next, setup_.script->may_cut(line)});
+  });
+}
+
 void Worker::begin_op(const Op& op) {
+  op_.place = {.next = from_->script_at, .may_cut = true};
   op_.position = 0;
   op_.kind = op.kind;
   op_.letter = letter_of(op, from_->expectation.now());
@@ -134,6 +150,7 @@ void Worker::begin_op(const Op& op) {
 void Worker::run(uint32_t number) {
   const Op& op = ops_[number].op;
   begin_op(op);
+  if (number < places_.size()) op_.place = places_[number];
   crash_.move = op_.end = {.op = number};
   machine_.ways().begin_op(from_->failures < setup_.failures.most);
   (void)run_this_way(op);
@@ -220,7 +237,8 @@ Opinion Worker::opinion_of(const Comeback& back) {
 
 bool Worker::next_point() {
   crash_.at_point = false;
-  if (!setup_.cuts.enabled || (op_.over && op_.outcome.findings != 0) || from_->damaged) return false;
+  if (!setup_.cuts.enabled || !op_.place.may_cut || (op_.over && op_.outcome.findings != 0) || from_->damaged)
+    return false;
   PowerCuts& cuts = machine_.cuts();
   while (const CrashPoint* point = cuts.next_point()) {
     const uint32_t position = op_.position++;
@@ -343,6 +361,7 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   if (crash_.over) return false;
   to.system_ops = from_->system_ops + 1;
   to.failures = from_->failures + (machine_.episode().failed ? 1 : 0);
+  to.script_at = op_.place.next;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | op_.letter;
   to.shape = recovery.tree.shape();
   return true;
@@ -388,6 +407,7 @@ void Worker::put_end(DiskSystemState& to, Parts parts) {
   const bool succeeded = episode.answer.error == 0;
   to.system_ops = from_->system_ops + (is_system_op(op_.kind) ? 1 : 0);
   to.failures = from_->failures + (episode.failed ? 1 : 0);
+  to.script_at = op_.place.next;
   to.last_ops = from_->last_ops << 8 | op_.letter;
   to.shape = reference_.after().now().shape();
   if (parts == Parts::kShape) return;
@@ -408,6 +428,7 @@ Digest Worker::print_of(const Digest& disk, const DiskSystemState& state) const 
   if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, state.memory.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.saved_tree) print += digest_at(5, state.saved_tree->digest());
+  if (state.script_at != 0) print += digest_at(7, Digest{0, state.script_at});
   if (state.failures != 0) print += digest_at(6, Digest{0, state.failures});
   for (size_t i = 0; i < state.values.size(); ++i) print += digest_at(8 + i, state.values[i].digest());
   return print;

@@ -99,6 +99,11 @@ class Worker {
   bool op_is_over() const { return op_.over; }
 
  private:
+  // Where an op of a script leads to.
+  struct ScriptPlace {
+    uint32_t next = 0;  // position behind it
+    bool may_cut = true;
+  };
   // The op at hand.
   struct OpAtHand {
     Outcome outcome;
@@ -107,6 +112,7 @@ class Worker {
     uint32_t position = 0;
     DiskMove end;
     OpKind kind{};
+    ScriptPlace place;
   };
   // The power cut at hand.
   struct CrashAtHand {
@@ -118,6 +124,7 @@ class Worker {
     Outcome outcome;
   };
 
+  void list_script(const DiskSystemState& from);
   void begin_op(const Op& op);
   bool run_this_way(const Op& op);
   void run_repair();
@@ -141,6 +148,7 @@ class Worker {
   AccessJudge access_;
   std::vector<std::unique_ptr<Judge>> further_;
   std::vector<Candidate> ops_;
+  std::vector<ScriptPlace> places_;  // with a script: of each of these ops
   const DiskSystemState* from_ = nullptr;
   StopSignal stop_;
   OpAtHand op_;

@@ -211,7 +211,14 @@ std::string only_text(const KindTable& kinds, const SearchOptions& options, cons
   return out;
 }
 
-// "power cuts in recovery (--set nesting=1); ..."
+std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
+  const char* when = since_when(options);
+  if (edges.known == 0) return fmt::format("{} reached{}", plural(edges.reached, "edge"), when);
+  return fmt::format("{} of {} reached{}", count_text(edges.reached), plural(edges.known, "edge"), when);
+}
+
+}  // namespace
+
 std::string not_tried_text(std::span<const NotTried> all) {
   std::string out;
   for (const NotTried& one : all) {
@@ -220,14 +227,6 @@ std::string not_tried_text(std::span<const NotTried> all) {
   }
   return out;
 }
-
-std::string edges_text(const SearchOptions& options, const EdgeCount& edges) {
-  const char* when = since_when(options);
-  if (edges.known == 0) return fmt::format("{} reached{}", plural(edges.reached, "edge"), when);
-  return fmt::format("{} of {} reached{}", count_text(edges.reached), plural(edges.known, "edge"), when);
-}
-
-}  // namespace
 
 std::string count_text(uint64_t n) {
   const std::string digits = fmt::format("{}", n);

@@ -27,4 +27,7 @@ std::string count_text(uint64_t n);
 std::string bytes_text(uint64_t bytes);
 std::string seconds_text(double seconds);
 
+// "power cuts in recovery (--set nesting=1); ..."
+std::string not_tried_text(std::span<const NotTried> all);
+
 }  // namespace sisyfs

@@ -12,7 +12,8 @@ namespace {
 Result<int64_t> parse_value(const OptionSpec& spec, std::string_view word) {
   int64_t value = 0;
   switch (spec.type) {
-    case OptionSpec::Type::kChoice: {
+    case OptionSpec::Type::kChoice:
+    case OptionSpec::Type::kText: {
       const auto at = std::find(spec.values.begin(), spec.values.end(), word);
       if (at != spec.values.end()) return at - spec.values.begin();
       break;
@@ -53,6 +54,16 @@ OptionSpec OptionSpec::flag(std::string name, bool fallback, std::string help) {
   return {std::move(name), Type::kFlag, {}, 0, 1, fallback ? 1 : 0, std::move(help)};
 }
 
+OptionSpec OptionSpec::text(std::string name, std::string fallback, std::string help) {
+  SISYFS_ASSERT(is_text(fallback), "the fallback of an option is one of its values");
+  return {std::move(name), Type::kText, {std::move(fallback)}, 0, INT64_MAX, 0, std::move(help)};
+}
+
+bool OptionSpec::is_text(std::string_view text) {
+  return !text.empty() && text.size() <= 200 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
 std::string OptionSpec::allowed() const {
   switch (type) {
     case Type::kChoice:
@@ -61,6 +72,8 @@ std::string OptionSpec::allowed() const {
       return fmt::format("{}..{}", min, max);
     case Type::kFlag:
       return "on, off";
+    case Type::kText:
+      return "a text without blanks";
   }
   return {};
 }
@@ -68,6 +81,7 @@ std::string OptionSpec::allowed() const {
 std::string OptionSpec::value_text(int64_t value) const {
   switch (type) {
     case Type::kChoice:
+    case Type::kText:
       return values[static_cast<size_t>(value)];
     case Type::kInteger:
       return fmt::format("{}", value);
@@ -116,7 +130,12 @@ Status Options::set(std::string_view assignment) {
     return bad_input(fmt::format("option '{}' wants a value: {}={}; it takes {}", name, name,
                                  specs_[at].value_text(specs_[at].fallback), specs_[at].allowed()));
   }
-  const Result<int64_t> value = parse_value(specs_[at], assignment.substr(equals + 1));
+  const std::string_view word = assignment.substr(equals + 1);
+  std::vector<std::string>& texts = specs_[at].values;
+  if (specs_[at].type == OptionSpec::Type::kText && OptionSpec::is_text(word) &&
+      std::find(texts.begin(), texts.end(), word) == texts.end())
+    texts.emplace_back(word);
+  const Result<int64_t> value = parse_value(specs_[at], word);
   if (!value) return value.error();
   values_[at] = *value;
   return {};
@@ -142,6 +161,12 @@ int64_t Options::value(std::string_view name, OptionSpec::Type type) const {
 
 std::string_view Options::choice_text(std::string_view name) const {
   return specs_[position(name)].values[static_cast<size_t>(value(name, OptionSpec::Type::kChoice))];
+}
+
+std::string Options::value_text(std::string_view name) const {
+  const size_t at = position(name);
+  SISYFS_ASSERT(at < specs_.size(), "an option that is asked for is declared");
+  return specs_[at].value_text(values_[at]);
 }
 
 std::string Options::text() const {

@@ -22,11 +22,11 @@
 namespace sisyfs {
 
 struct OptionSpec {
-  enum class Type : uint8_t { kChoice, kInteger, kFlag };
+  enum class Type : uint8_t { kChoice, kInteger, kFlag, kText };
 
   std::string name;
   Type type = Type::kFlag;
-  std::vector<std::string> values;  // of a choice
+  std::vector<std::string> values;  // of a choice; of a text: those that it has had
   int64_t min = 0, max = 1;         // of an integer
   int64_t fallback = 0;             // the default: a position in `values`, a number, or 0 and 1
   std::string help;                 // one line
@@ -36,6 +36,10 @@ struct OptionSpec {
                            std::string help);
   static OptionSpec integer(std::string name, int64_t min, int64_t max, int64_t fallback, std::string help);
   static OptionSpec flag(std::string name, bool fallback, std::string help);
+  // Any text for which is_text() is true.
+  static OptionSpec text(std::string name, std::string fallback, std::string help);
+  // 1 to 200 characters of ASCII, without blanks and control characters.
+  static bool is_text(std::string_view text);
 
   // "naive, pointed", "1..4", "on, off"
   std::string allowed() const;
@@ -74,6 +78,8 @@ class Options {
     return static_cast<Enum>(value(name, OptionSpec::Type::kChoice));
   }
   std::string_view choice_text(std::string_view name) const;
+  // The value of an option of any type, as a user writes it.
+  std::string value_text(std::string_view name) const;
 
   const std::vector<OptionSpec>& specs() const { return specs_; }
   // The values that differ from the fallbacks, in the order of declaration: "order=naive files=2". parse() of

@@ -68,6 +68,22 @@ TEST(OptionsTest, ErrorsNameWhatIsAllowed) {
   EXPECT_FALSE(Options::parse(specs(), {"files=2", "files=9"}));
 }
 
+TEST(OptionsTest, TextsAreAnyWord) {
+  Options options({OptionSpec::text("label", "none", "what it is called")});
+  EXPECT_EQ(options.value_text("label"), "none");
+  ASSERT_TRUE(options.set("label=a=b,c"));
+  ASSERT_TRUE(options.set("label=x"));
+  EXPECT_EQ(options.text(), "label=x");
+  EXPECT_TRUE(options.differs("label"));
+  ASSERT_TRUE(options.set("label=none"));
+  EXPECT_EQ(options.text(), "");
+  for (const std::string& bad :
+       {std::string(), std::string("a b"), std::string("\x01"), std::string(201, 'a')})
+    EXPECT_EQ(options.set("label=" + bad).error().message,
+              "option 'label': '" + bad + "' is not allowed; it takes a text without blanks");
+  EXPECT_EQ(options.value_text("label"), "none");
+}
+
 TEST(OptionsDeathTest, UndeclaredOptionIsOurBug) {
   const Options options(specs());
   EXPECT_DEATH((void)options.integer("order"), "asked for as it was declared");

@@ -146,6 +146,20 @@ class Jotter {
       .block_count = 64,
       .max_name = 40};
 
+  static constexpr sisyfs_option kOptions[] = {
+      {SISYFS_CHOICE, 0, "fdatasync", "what fdatasync writes: full, or nothing (wrong)", "full",
+       "full,nothing", 0, 0},
+      {SISYFS_INT, 0, "first", "number of the first file", "2", nullptr, 2, 1000},
+      {SISYFS_BOOL, 0, "reuse", "numbers of removed files are used again", "on", nullptr, 0, 0},
+      {SISYFS_TEXT, 0, "label", "a label in the header; not 'refused'", "jotter", nullptr, 0, 0}};
+  static int configure(std::string_view name, std::string_view value) {
+    if (name == "fdatasync") lazy = value == "nothing";
+    if (name == "first") first = std::stoul(std::string(value));
+    if (name == "reuse") reuse = value == "on";
+    if (name == "label") label = static_cast<uint32_t>(value.size());
+    return value == "refused" ? -EINVAL : 0;
+  }
+
   static int format(const sisyfs_disk& disk) {
     Jotter fs(disk);
     fs.nodes_[1].type = SISYFS_DIRECTORY;
@@ -264,7 +278,7 @@ class Jotter {
   }
   int fsync(std::string_view path) { return find(path) == nullptr ? -ENOENT : save(); }
   int fdatasync(std::string_view path) {
-    if (has(FDATASYNC)) return 0;
+    if (has(FDATASYNC) || lazy) return 0;
     return fsync(path);
   }
   int sync() { return save(); }
@@ -350,7 +364,8 @@ class Jotter {
     if (!has_parent(path)) return -ENOENT;
     if (find(path) != nullptr) return -EEXIST;
     // The smallest free number, so that equal trees have equal numbers more often.
-    uint64_t id = 2;
+    uint64_t id = first;
+    if (!reuse && !nodes_.empty()) id = std::max(first, nodes_.rbegin()->first + 1);
     while (nodes_.count(id) != 0) ++id;
     nodes_[id].type = type;
     names_[key_of(path)] = {id, std::string(path)};
@@ -385,7 +400,7 @@ class Jotter {
     if (const int error = disk_.read(&disk_, first, 1, block.data())) return error;
     std::memcpy(&h, block.data(), sizeof h);
     const uint64_t blocks = (uint64_t{h.length} + disk_.block_size - 1) / disk_.block_size;
-    if (h.magic != kMagic || h.own_sum != own_sum(h) || blocks >= half_blocks()) return 1;
+    if (h.magic != kMagic || h.own_sum != own_sum(h) + label || blocks >= half_blocks()) return 1;
     content.resize(blocks * disk_.block_size);
     if (const int error = disk_.read(&disk_, first + 1, static_cast<uint32_t>(blocks), content.data()))
       return error;
@@ -406,7 +421,7 @@ class Jotter {
     out.number(names_.size());
     for (const auto& [key, name] : names_) out.text(name.path), out.number(name.node);
     Header h{kMagic, static_cast<uint32_t>(out.bytes.size()), number_ + 1, checksum(out.bytes), 0};
-    h.own_sum = own_sum(h);
+    h.own_sum = own_sum(h) + label;
     const uint64_t blocks = (out.bytes.size() + disk_.block_size - 1) / disk_.block_size;
     if (blocks >= half_blocks()) return -ENOSPC;
     out.bytes.resize(blocks * disk_.block_size);
@@ -439,6 +454,10 @@ class Jotter {
       names_[key_of(path)] = {in.number(), path};
     }
   }
+
+  static inline bool lazy = false, reuse = true;
+  static inline uint64_t first = 2;
+  static inline uint32_t label = 6;
 
   const sisyfs_disk& disk_;
   uint64_t number_ = 0;  // of the last sync

@@ -7,6 +7,7 @@
 
 #include "adapters/plugin/determinism.h"
 #include "adapters/plugin/plugin_host.h"
+#include "adapters/plugin/plugin_options.h"
 #include "adapters/plugin/plugin_target.h"
 #include "adapters/plugin/process_guard.h"
 #include "disk/media.h"
@@ -28,7 +29,8 @@ bool recovers_alone(const sisyfs_plugin& t) {
   return t.fsck != nullptr && (t.promises & SISYFS_MOUNT_RECOVERS) != 0;
 }
 
-std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
+// `own`: those that the plug-in declares.
+std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<OptionSpec>& own) {
   const auto or_else = [](uint64_t value, uint64_t fallback) {
     return static_cast<int64_t>(value != 0 ? value : fallback);
   };
@@ -76,6 +78,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t) {
   specs.push_back(OptionSpec::integer("seconds", 1, 3600, 10, "time limit of one call"));
   specs.push_back(OptionSpec::choice("prints", {"hide", "show"}, "hide",
                                      "what the plug-in prints: nowhere, or to standard error"));
+  specs.insert(specs.end(), own.begin(), own.end());
   return specs;
 }
 
@@ -126,6 +129,7 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   if (options.flag("odd") && claims.unit == 1)
     return bad_input("odd=on tries sizes and offsets within a unit, and unit=1 leaves none");
   code->fence().set_limits({.seconds = static_cast<double>(options.integer("seconds"))});
+  if (Status s = configure_plugin(code->table(), code->fence(), options); !s) return s.error();
   auto host = std::make_shared<PluginHost>(code, *geometry);
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
   DiskSetup setup;
@@ -199,7 +203,7 @@ Result<CheckEntry> plugin_entry(const std::string& target) {
   const sisyfs_plugin& table = (*code)->table();
   return CheckEntry{.name = target,
                     .summary = table.summary != nullptr ? table.summary : table.name,
-                    .options = option_specs(table),
+                    .options = option_specs(table, (*code)->options()),
                     .make = [code = *code](const Options& options) { return make_check(code, options); },
                     .isolation = Isolation::kProcess,
                     .in_stages = true};
@@ -210,7 +214,8 @@ Result<DiskSetup> plugin_setup(const std::string& target, const std::vector<std:
   if (!path) return path.error();
   const Result<std::shared_ptr<PluginCode>> code = PluginCode::open(*path);
   if (!code) return code.error();
-  const Result<Options> options = Options::parse(option_specs((*code)->table()), settings);
+  const Result<Options> options =
+      Options::parse(option_specs((*code)->table(), (*code)->options()), settings);
   if (!options) return options.error();
   return make_setup(*code, *options);
 }

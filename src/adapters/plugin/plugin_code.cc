@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "adapters/plugin/needed_libraries.h"
+#include "adapters/plugin/plugin_options.h"
 #include "adapters/plugin/process_guard.h"
 #include "adapters/plugin/source_location.h"
 
@@ -39,6 +40,7 @@ std::string missing(const sisyfs_plugin& table) {
   if (table.symlink != nullptr && table.readlink == nullptr) names.push_back("readlink");
   if (table.setxattr != nullptr && (table.getxattr == nullptr || table.listxattr == nullptr))
     names.push_back("getxattr and listxattr");
+  if (table.option_count != 0 && table.configure == nullptr) names.push_back("configure");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -277,6 +279,9 @@ Status PluginCode::take_table(const sisyfs_plugin* wanted) {
         fmt::format("{}: the plug-in has a contract, a promise or a durable call that this program does not "
                     "know",
                     path_));
+  Result<std::vector<OptionSpec>> options = read_plugin_options(table_, fence_);
+  if (!options) return bad_input(fmt::format("{}: {}", path_, options.error().message));
+  options_ = *std::move(options);
   return {};
 }
 

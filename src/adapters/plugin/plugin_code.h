@@ -17,10 +17,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "adapters/plugin/fence.h"
 #include "adapters/plugin/namespace.h"
 #include "base/result.h"
+#include "target/options.h"
 
 namespace sisyfs {
 
@@ -35,6 +37,8 @@ class PluginCode {
   ~PluginCode();
 
   const sisyfs_plugin& table() const { return table_; }
+  // Those that it declares itself.
+  const std::vector<OptionSpec>& options() const { return options_; }
   const std::string& path() const { return path_; }
   Fence& fence() { return fence_; }
 
@@ -52,6 +56,7 @@ class PluginCode {
   std::string path_;
   Fence fence_;
   sisyfs_plugin table_{};
+  std::vector<OptionSpec> options_;
   std::string name_, summary_;  // copies of its texts
   std::optional<PluginNamespace> namespace_;
   std::string why_not_pages_;

@@ -1,0 +1,146 @@
+#include "workload/script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace sisyfs {
+namespace {
+
+// A statement of the text, or a brace.
+struct Statement {
+  std::string_view text;
+  uint32_t line = 0, column = 0;
+};
+
+Error wrong_at(const Statement& at, size_t offset, std::string_view what) {
+  return bad_input(fmt::format("line {}, column {}: {}", at.line, at.column + offset, what));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t from = text.find_first_not_of(" \t\r");
+  if (from == text.npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
+}
+
+// Statements end with a line, a semicolon or a brace. A comment goes to the end of its line.
+std::vector<Statement> statements_of(std::string_view text) {
+  std::vector<Statement> all;
+  uint32_t line = 1;
+  size_t line_start = 0, from = 0;
+  bool comment = false;
+  const auto add = [&](size_t begin, size_t end) {
+    const std::string_view words = trimmed(text.substr(begin, end - begin));
+    if (words.empty()) return;
+    const auto column = static_cast<uint32_t>(words.data() - text.data() - line_start + 1);
+    all.push_back({words, line, column});
+  };
+  for (size_t at = 0; at <= text.size(); ++at) {
+    const char c = at == text.size() ? '\n' : text[at];
+    if (comment && c != '\n') continue;
+    if (c != '\n' && c != ';' && c != '{' && c != '}' && c != '#') continue;
+    if (!comment) add(from, at);
+    comment = c == '#';
+    if (c == '{' || c == '}') add(at, at + 1);
+    from = at + 1;
+    if (c != '\n') continue;
+    ++line;
+    line_start = at + 1;
+  }
+  return all;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : all_(statements_of(text)) {}
+
+  Status run(std::vector<Script::Line>& out) {
+    if (Status s = block(out, nullptr); !s) return s;
+    if (at_ < all_.size()) return wrong_at(all_[at_], 0, "'}' closes nothing");
+    if (out.empty()) return bad_input("the script has no ops");
+    return {};
+  }
+
+ private:
+  // Up to the end, or to the brace that closes the block.
+  Status block(std::vector<Script::Line>& out, const Statement* opened) {
+    bool after_op = false;  // the statement before is an op line of this block
+    for (; at_ < all_.size(); ++at_) {
+      const Statement& here = all_[at_];
+      if (here.text == "}") return {};
+      if (here.text == "crash") {
+        if (!after_op) return wrong_at(here, 0, "'crash' comes right after the op in which the power may go");
+        out.back().crash = true;
+        after_op = false;
+        continue;
+      }
+      if (here.text == "{") return wrong_at(here, 0, "'{' comes after 'repeat' and a number");
+      const bool repeats = here.text == "repeat" || here.text.starts_with("repeat ");
+      if (Status s = repeats ? repeat(here, out) : ops(here, out); !s) return s;
+      if (out.size() > Script::kMostLines)
+        return wrong_at(here, 0,
+                        fmt::format("the script has more than {} lines, with repetitions written out",
+                                    Script::kMostLines));
+      after_op = !repeats;
+    }
+    if (opened != nullptr) return wrong_at(*opened, 0, "the '{' of this 'repeat' is not closed");
+    return {};
+  }
+
+  Status repeat(const Statement& here, std::vector<Script::Line>& out) {
+    const std::string_view word = trimmed(here.text.substr(6));
+    uint32_t times = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), times);
+    if (error != std::errc() || end != word.data() + word.size() || times == 0 || times > Script::kMostLines)
+      return wrong_at(here, 0, fmt::format("'repeat' wants a number from 1 to {}", Script::kMostLines));
+    ++at_;
+    if (at_ == all_.size() || all_[at_].text != "{") return wrong_at(here, 0, "'repeat' wants a '{'");
+    ++at_;
+    std::vector<Script::Line> body;
+    if (Status s = block(body, &here); !s) return s;
+    if (body.empty()) return wrong_at(here, 0, "there is nothing to repeat");
+    if (body.size() * times > Script::kMostLines)
+      return wrong_at(
+          here, 0,
+          fmt::format("the script has more than {} lines, with repetitions written out", Script::kMostLines));
+    for (uint32_t i = 0; i < times; ++i) out.insert(out.end(), body.begin(), body.end());
+    return {};
+  }
+
+  static Status ops(const Statement& here, std::vector<Script::Line>& out) {
+    Script::Line line{{}, here.text.starts_with('?'), false, here.line, here.column};
+    std::string_view rest = line.optional ? here.text.substr(1) : here.text;
+    while (true) {
+      const size_t bar = std::min(rest.find('|'), rest.size());
+      const std::string_view part = rest.substr(0, bar), words = trimmed(part);
+      const auto offset =
+          static_cast<size_t>((words.empty() ? part.data() : words.data()) - here.text.data());
+      if (words.empty()) return wrong_at(here, offset, "an op is missing");
+      const Result<Op> op = parse_op(words);
+      if (!op) return wrong_at(here, offset, op.error().message);
+      line.ops.push_back(*op);
+      if (bar == rest.size()) break;
+      rest.remove_prefix(bar + 1);
+    }
+    out.push_back(std::move(line));
+    return {};
+  }
+
+  std::vector<Statement> all_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<Script> Script::parse(std::string_view text) {
+  if (text.size() > kMostText) return bad_input(fmt::format("the script has more than {} bytes", kMostText));
+  Script script;
+  if (Status s = Parser(text).run(script.lines_); !s) return s.error();
+  script.has_crashes_ =
+      std::any_of(script.lines_.begin(), script.lines_.end(), [](const Line& line) { return line.crash; });
+  return script;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,104 @@
+// check --script: good and bad scripts, and the tokens of what they find.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "program.h"
+
+namespace sisyfs::script_e2e_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ScriptE2eTest : public testing::Test {
+ protected:
+  Answer check(const std::string& target, const std::string& script, const std::string& more = "") {
+    return run("check " + target + " --progress off --script '" + where_.write("s.txt", script) + "' " +
+               more);
+  }
+  TemporaryDirectory where_;
+};
+
+TEST_F(ScriptE2eTest, ARightSystemPasses) {
+  const std::string script =
+      "create /a\nappend /a 64 | write /a 0 64\n? fsync /a\nrepeat 3 { append /a 64 }\nrename /a /b\nsync\n";
+  const Answer a = check("journal", script);
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("ops that the script does not name"));
+  EXPECT_THAT(a.text, HasSubstr("the power went in the middle of an op"));
+  const Answer b = check(plugin_library("jotter"), "create /a\n? append /a 64\nsync\n");
+  EXPECT_EQ(b.code, 0) << b.text;
+}
+
+TEST_F(ScriptE2eTest, APlantedBugIsFoundAndItsTokenNeedsNoScript) {
+  const Answer a = check(plugin_library("jotter_hole"), "create /a\nappend /a 512\nwrite /a 1536 512\n");
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("3  write /a 1536 512"));
+  const Answer again = run("replay '" + token_in(a.text) + "'");
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("still happens"));
+  EXPECT_EQ(check(plugin_library("jotter"), "create /a\nappend /a 512\nwrite /a 1536 512\n").code, 0);
+}
+
+// Its fdatasync does nothing, which shows only if the power goes after it.
+TEST_F(ScriptE2eTest, ThePowerGoesWhereTheScriptSays) {
+  const std::string plugin = plugin_library("jotter_fdatasync");
+  const std::string lost = "create /a\nappend /a 512\nfdatasync /a\ncrash\n";
+  EXPECT_EQ(check(plugin, lost).code, 1);
+  const Answer early = check(plugin, "create /a\ncrash\nappend /a 512\nfdatasync /a\n");
+  EXPECT_EQ(early.code, 0) << early.text;
+}
+
+TEST_F(ScriptE2eTest, OpsThatMustFailAreJudgedToo) {
+  const std::string script = "create /a\ncreate /a | mkdir /a | rmdir /a\nunlink /b\n";
+  EXPECT_EQ(check("journal", script).code, 0);
+}
+
+TEST_F(ScriptE2eTest, AlternativesAreSearchedEach) {
+  const Answer one = check("journal", "create /a\n", "--set crash=none");
+  EXPECT_THAT(one.text, HasSubstr("searched  2 states"));
+  const Answer more =
+      check("journal", "create /a | mkdir /a\n? sync\n", "--set crash=none --dedup none --depth 9");
+  EXPECT_THAT(more.text, HasSubstr("5 states")) << "the start, two files, and each of them synced";
+}
+
+TEST_F(ScriptE2eTest, BadScriptsAreRefusedWithTheirPlace) {
+  struct Wrong {
+    std::string target, script, more, says;
+  };
+  for (const Wrong& wrong :
+       {Wrong{"journal", "create /a\n  creat /b\n", "",
+              "s.txt: line 2, column 3: unknown op 'creat' in column 1"},
+        Wrong{"journal", "# nothing\n", "", "s.txt: the script has no ops"},
+        Wrong{"journal", "repeat 2 {\nsync\n", "",
+              "line 1, column 1: the '{' of this 'repeat' is not closed"},
+        Wrong{"journal", "sync\nsetxattr /a user.a 1\n", "",
+              "line 2, column 1: the target has no op setxattr"},
+        Wrong{"journal", "sync | fsck\n", "", "line 1, column 1: the target has no op fsck"},
+        Wrong{plugin_library("ledger"), "create /a\nwrite /a 1 64\n", "",
+              "line 2, column 1: offsets and lengths of this target are multiples of 64"},
+        Wrong{"journal", "sync\n", "--checkpoint x.checkpoint", "--script"},
+        Wrong{"link", "create /0\n", "", "it is a model in steps, which has no ops"}}) {
+    const Answer a = check(wrong.target, wrong.script, wrong.more);
+    EXPECT_EQ(a.code, 2) << a.text;
+    EXPECT_THAT(a.text, HasSubstr(wrong.says));
+  }
+  EXPECT_EQ(run("check journal --script /nowhere/script").code, 2);
+}
+
+// Its workers are processes of their own, and have the script too.
+TEST_F(ScriptE2eTest, TheResultDoesNotDependOnTheNumberOfWorkers) {
+  const std::string script = "create /a\nrepeat 2 { append /a 512 | write /a 0 512 }\n? fsync /a\nsync\n";
+  const auto counted = [&](const std::string& threads) {
+    const Answer a = check(plugin_library("jotter"), script, "--threads " + threads);
+    EXPECT_EQ(a.code, 0) << a.text;
+    const size_t at = a.text.find("searched  ");
+    return a.text.substr(at, a.text.find(" transitions", at) - at);
+  };
+  EXPECT_EQ(counted("1"), counted("2"));
+}
+
+}  // namespace
+}  // namespace sisyfs::script_e2e_test
