@@ -124,7 +124,7 @@ TEST(ResumeTest, FindingsFromBeforeAndAfterTheCutAreTheSame) {
 TEST(ResumeTest, CtrlCGivesTheVerdictSoFarAndSaysHowToGoOn) {
   const TemporaryDirectory dir;
   const std::string file = dir.file("run.checkpoint");
-  Running search("check f2fs --checkpoint " + file + " --checkpoint-every 1h", dir.file("out"));
+  Running search("check f2fs --search bfs --checkpoint " + file + " --checkpoint-every 1h", dir.file("out"));
   ASSERT_TRUE(written(file, 1)) << content_of(dir.file("out"));
   const int status = search.end(SIGINT);
   EXPECT_EQ(WEXITSTATUS(status), 3);

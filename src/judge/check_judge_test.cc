@@ -85,6 +85,9 @@ TEST_F(CheckJudgeTest, DeclaresWhatTheSetupMakesPossible) {
   more.cuts.nesting = 1;
   more.recovery.both_ways = true;
   EXPECT_THAT(CheckJudge(more, rules).may_find(), testing::Contains(FindingKind::kNotRepeatable));
+  EXPECT_THAT(CheckJudge(more, rules).may_find(), testing::Not(testing::Contains(FindingKind::kTwoOutcomes)))
+      << "the mount does not recover alone";
+  more.kind.claims.mount_recovers = true;
   EXPECT_THAT(CheckJudge(more, rules).may_find(), testing::Contains(FindingKind::kTwoOutcomes));
   more.cuts.enabled = false;
   EXPECT_THAT(CheckJudge(more, rules).may_find(), IsEmpty());

@@ -15,7 +15,7 @@
 namespace sisyfs {
 namespace {
 
-constexpr size_t kMostOptions = 64, kLongestText = 400;
+constexpr size_t kMostOptions = 64, kLongestOptionText = 400;
 constexpr std::string_view kPrefix = "plugin.";
 
 // One option of the table, with copies of its texts.
@@ -38,7 +38,7 @@ bool read_table(const sisyfs_plugin& table, Fence& fence, std::vector<Declared>&
     for (size_t i = 0; i < lengths.size(); ++i)
       for (size_t t = 0; t < 4; ++t) {
         const char* text = texts(table.options[i])[t];
-        lengths[i][t] = text == nullptr ? 0 : strnlen(text, kLongestText);
+        lengths[i][t] = text == nullptr ? 0 : strnlen(text, kLongestOptionText);
       }
   });
   if (!lived) return false;

@@ -148,6 +148,7 @@ Campaign::Campaign(const CampaignRequest& request, std::vector<Stage> stages)
 int Campaign::run() {
   if (request_.saved != nullptr)
     if (const Status s = restore(*request_.saved); !s) return fail(s.error());
+  if (const Status s = save(); !s) return fail(s.error());
   while (const auto task = schedule_.next()) {
     if (const Status s = do_task(*task); !s) return fail(s.error());
     if (report_.stopped == Stop::kInterrupted) break;
@@ -279,10 +280,14 @@ Schedule::End Campaign::end_of(const Stage& stage, const SearchResult& result,
   return last ? Schedule::End::kExhausted : Schedule::End::kDone;
 }
 
+// And there was one: what could not be begun has shown nothing.
 bool Campaign::all_searches_exhausted() const {
-  return std::all_of(report_.stages.begin(), report_.stages.end(), [](const StageReport& stage) {
-    return stage.exhausted || stage.is_walks || !stage.left_out.empty();
-  });
+  const auto& stages = report_.stages;
+  return std::any_of(stages.begin(), stages.end(),
+                     [](const StageReport& stage) { return stage.exhausted; }) &&
+         std::all_of(stages.begin(), stages.end(), [](const StageReport& stage) {
+           return stage.exhausted || stage.is_walks || !stage.left_out.empty();
+         });
 }
 
 Status Campaign::do_task(const Schedule::Task& task) {
@@ -294,17 +299,13 @@ Status Campaign::do_task(const Schedule::Task& task) {
   done.limit = task.limit;
   Result<Made> made = make(stage, task);
   if (!made) {
-    // Settings that no target has are no property of this stage.
-    const bool usable = made.error().kind == ErrorKind::kBadInput &&
-                        Options::parse(request_.entry.options, request_.settings);
-    if (!usable) return made.error();
+    if (made.error().kind != ErrorKind::kBadInput) return made.error();
     done.left_out = made.error().message;
     done.end = Schedule::End::kExhausted;
     done.cost = counts_states() ? 1 : seconds_since(start);
     note(task.stage, std::move(done));
     return {};
   }
-  skip_plugin_trials();  // the first check of a plug-in has tried whether it is deterministic
   const SearchResult result = search(*made, task, start);
   if (result.stopped == Stop::kHarness)
     return result.trouble.value_or(system_error("the search failed for an unknown reason"));
@@ -554,8 +555,10 @@ int run_campaign(const CampaignRequest& request) {
     if (!chosen) return fail(chosen.error());
     stages = *std::move(chosen);
   }
-  if (const Result<Options> options = Options::parse(request.entry.options, request.settings); !options)
-    return fail(options.error());
+  // What no stage can do is no matter of a stage: the user's settings must give a check by themselves.
+  if (const Result<NamedCheck> named = CheckRegistry::make(request.entry, request.settings); !named)
+    return fail(named.error());
+  skip_plugin_trials();  // that check has tried whether a plug-in is deterministic
   return Campaign(request, std::move(stages)).run();
 }
 
