@@ -111,6 +111,27 @@ bool size_allowed_at(const History& history, ObjectId object, size_t i, uint64_t
   });
 }
 
+// Whether the unit is this version as far as the file reached then, and beyond that another version that the
+// promises allow. A version that ends within the unit says nothing of the bytes behind its end.
+bool goes_on_as_another(const History& history, ObjectId object, const FileData& data, uint64_t offset,
+                        const Bytes& got, uint64_t length) {
+  if (data.size() <= offset || data.size() >= offset + length) return false;
+  const auto end = static_cast<size_t>(data.size() - offset);
+  Bytes version(got.size());
+  (void)data.read(offset, version);
+  if (!same_start(got, version, end)) return false;
+  for (size_t i = 0; i < history.size(); ++i) {
+    const Tree::Node* node = object_in(history[i], object);
+    if (!node) continue;
+    read_unit(node->data, offset, version);
+    const bool same =
+        std::equal(got.begin() + static_cast<ptrdiff_t>(end), got.begin() + static_cast<ptrdiff_t>(length),
+                   version.begin() + static_cast<ptrdiff_t>(end));
+    if (same && unit_allowed(history, object, i, offset, version)) return true;
+  }
+  return false;
+}
+
 // Whether the unit was written for the first time in the window: a version that the promises allow has
 // nothing there, and a later one has data.
 bool written_first(const History& history, ObjectId object, uint64_t offset, uint32_t unit) {
@@ -153,7 +174,9 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
       const Tree::Node* node = object_in(history[i], object);
       if (!node) continue;
       read_unit(node->data, offset, version);
-      found = same_start(got, version, length) && unit_allowed(history, object, i, offset, version);
+      found = unit_allowed(history, object, i, offset, version) &&
+              (same_start(got, version, length) ||
+               goes_on_as_another(history, object, node->data, offset, got, length));
     }
     found = found || (rules.stale_data && written_first(history, object, offset, unit));
     if (!found) return offset;
