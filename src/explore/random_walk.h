@@ -1,11 +1,11 @@
 // Random walks: for spaces that no search exhausts. They may find something, but they never prove anything.
 //
 // A walk starts at the initial state. In each step it judges all successors of its state (each counts as a
-// transition) and continues with one of them, chosen with equal probability. It ends after
-// WalkOptions::length steps, or at a state without successors. Walk number i has a random generator of its
-// own, seeded with the seed and i, so it is the same walk on any worker. Without a rule that stops at
-// findings all results are the same for any number of threads. With such a rule, which walks were taken
-// before the stop may differ.
+// transition) and continues with one of them, chosen with equal probability unless
+// WalkOptions::setbacks_rarer says otherwise. It ends after WalkOptions::length steps, or at a state without
+// successors. Walk number i has a random generator of its own, seeded with the seed and i, so it is the same
+// walk on any worker. Without a rule that stops at findings all results are the same for any number of
+// threads. With such a rule, which walks were taken before the stop may differ.
 //
 //   options.order = SearchOrder::kWalk;
 //   options.walk = {.walks = 10000, .length = 50, .seed = 7};
@@ -122,9 +122,9 @@ class RandomWalk {
       walker.trace.clear();
       system_.initial(here);
       while (walker.trace.size() < length && !walker.cut()) {
-        walker.successors = 0;
+        walker.weights = 0;
         system_.expand(here, walker);
-        if (walker.successors == 0) break;
+        if (walker.weights == 0) break;
         std::swap(here, walker.taken);
         walker.trace.push_back(walker.choice);
         walker.pause_if_wanted();
@@ -145,8 +145,8 @@ class RandomWalk {
   }
 
  private:
-  // Judges all successors of a state, and takes one of them: the k-th replaces the one taken so far with
-  // probability 1/k.
+  // Judges all successors of a state, and takes one of them: each replaces the one taken so far with the
+  // probability of its share of the weights so far.
   struct Walker : detail::FullSink<System> {
     Walker(RandomWalk& owner, unsigned number) : all(owner), worker(number) {}
     State& next() { return built; }
@@ -157,9 +157,17 @@ class RandomWalk {
       tally.note(outcome, depth);
       if (outcome.findings != 0) met.note(outcome.findings, walk, trace, c);
       count(system_print());
-      if (random.below(++successors) != 0) return;
+      const uint64_t weight = weight_of(c);
+      weights += weight;
+      if (random.below(weights) >= weight) return;
       std::swap(built, taken);
       choice = c;
+    }
+    uint64_t weight_of([[maybe_unused]] Choice c) const {
+      const uint64_t usual = all.team_.options().walk.setbacks_rarer;
+      if constexpr (requires { System::is_setback(c); })
+        if (System::is_setback(c)) return 1;
+      return usual;
     }
     Digest system_print() const { return all.system_.fingerprint(built); }
     void count(const Digest& print) {
@@ -192,7 +200,7 @@ class RandomWalk {
     WalkRandom random{0, 0};
     uint64_t walk = 0;
     Trace trace;
-    uint64_t successors = 0;
+    uint64_t weights = 0;  // of the successors so far
     State built, taken;
     Choice choice{};
   };

@@ -56,5 +56,34 @@ TEST(RandomWalkTest, TakesEachSuccessorWithEqualChance) {
   for (int n : taken) EXPECT_NEAR(n, 1000, 150);  // five standard deviations
 }
 
+// Counts up, or falls back to 0 in one of nine ways. 30 is a finding.
+struct Climber {
+  using State = uint64_t;
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  static bool is_setback(Choice choice) { return choice != Choice{0}; }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    for (uint64_t choice = 0; choice < 10; ++choice) {
+      const uint64_t to = choice == 0 ? s + 1 : 0;
+      sink.next() = to;
+      sink.commit(Choice{choice}, {.findings = to == 30 ? 1u : 0u});
+    }
+  }
+};
+
+// Story: power cuts are many of the successors of a file system, so walks hardly ever did ten calls in a row
+// without one, and never met bugs that need many calls after a mount.
+TEST(RandomWalkTest, SetbacksThatAreRarerLetAWalkGetFar) {
+  SearchOptions options;
+  options.order = SearchOrder::kWalk;
+  options.walk = {.walks = 100, .length = 40, .seed = 1};
+  EXPECT_EQ(run_search(Climber(), options, {}).findings, 0u);
+  options.walk.setbacks_rarer = 200;
+  const SearchResult result = run_search(Climber(), options, {});
+  EXPECT_EQ(result.findings, 1u);
+  EXPECT_GT(result.times_found[0], 10u);
+}
+
 }  // namespace
 }  // namespace sisyfs::random_walk_test

@@ -79,6 +79,9 @@ struct WalkOptions {
   uint64_t walks = 1000;
   uint32_t length = 100;  // transitions
   uint64_t seed = 1;
+  // A walk takes a choice that throws the system back (System::is_setback) so many times less often than any
+  // other one. All are judged.
+  uint32_t setbacks_rarer = 1;
 };
 
 struct SearchOptions {

@@ -38,6 +38,8 @@ class DiskSystem {
     to.disk.unshare();
   }
   Digest fingerprint(const State& state) const { return state.print; }
+  // Whether the power goes, or an access fails: random walks may take such choices more seldom.
+  static bool is_setback(Choice choice) { return DiskMove::of(choice).position != 0; }
 
   template <class Sink>
   void expand(const State& from, Sink& sink) const {

@@ -214,7 +214,8 @@ void Campaign::set_order(const Stage& stage, const Schedule::Task& task, SearchO
     options.order = SearchOrder::kWalk;
     options.walk = {.walks = kFirstWalks << (task.round - 1),
                     .length = stage.walk_length,
-                    .seed = request_.seed * 1'000'003 + task.round};
+                    .seed = request_.seed * 1'000'003 + task.round,
+                    .setbacks_rarer = stage.setbacks_rarer};
     // The walks of a round are the same, whatever finds something first.
     options.stop = StopRule::kNever;
   } else {

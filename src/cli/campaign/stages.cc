@@ -26,6 +26,7 @@ struct StageSpec {
   Kind kind;
   std::vector<Wanted> settings;
   uint32_t walk_length = 0;
+  uint32_t setbacks_rarer = 1;
 };
 
 constexpr bool kNeeded = true;
@@ -100,6 +101,7 @@ const std::vector<StageSpec>& specs() {
         {"links", {"off"}},
         {"one_write", {"on"}},
         {"system_ops", {"1000"}, kNeeded}},
+       200,
        200},
       {"walks",
        "random walks over many files, with power cuts that lose any of the unflushed writes",
@@ -131,6 +133,8 @@ bool has_value(const OptionSpec& option, std::string_view value) {
       return std::find(option.values.begin(), option.values.end(), value) != option.values.end();
     case OptionSpec::Type::kFlag:
       return value == "on" || value == "off";
+    case OptionSpec::Type::kText:
+      return false;
     case OptionSpec::Type::kInteger:
       break;
   }
@@ -157,7 +161,7 @@ Setting setting_of(const Wanted& wanted, const std::vector<OptionSpec>& options)
 
 std::optional<Stage> stage_of(const StageSpec& spec, const std::vector<OptionSpec>& options,
                               const std::vector<std::string>& given) {
-  Stage stage{spec.name, spec.says, spec.kind, {}, spec.walk_length};
+  Stage stage{spec.name, spec.says, spec.kind, {}, spec.walk_length, spec.setbacks_rarer};
   bool only_defaults = true;  // all that makes it is the default, or has been set by the user
   for (const Wanted& wanted : spec.settings) {
     const bool is_given = std::any_of(given.begin(), given.end(),

@@ -26,6 +26,7 @@ struct Stage {
   Kind kind = Kind::kDeepened;
   std::vector<std::string> settings;  // beyond those of the user
   uint32_t walk_length = 0;           // of kWalks
+  uint32_t setbacks_rarer = 1;        // of kWalks: WalkOptions::setbacks_rarer
 };
 
 // All stages that a target with these options can have, in their order. Of the settings of a stage those are
