@@ -102,6 +102,15 @@ TEST(HostilePluginE2eTest, SystemCallsThatHarmTheProcessHaveNoEffect) {
   EXPECT_TRUE(plugin.leaves_no_process());
 }
 
+// A worker died, another one made the same call and lived, and the run was told as clean.
+TEST(HostilePluginE2eTest, ADeathThatDoesNotHappenAgainIsNoPass) {
+  const Hostile plugin;
+  const Answer a = plugin.check("end_once@write", "");
+  EXPECT_EQ(a.code, 4) << a.text << plugin.said();
+  EXPECT_THAT(plugin.said(), HasSubstr("a process died in a call that does not end it any more"));
+  EXPECT_EQ(plugin.check("end_once@write", "").code, 0) << "the file is there now, and nothing dies";
+}
+
 // A library's destructors ran after the search, when nothing catches a fault.
 TEST(HostilePluginE2eTest, DestructorsDoNotRun) {
   const Hostile plugin;

@@ -217,7 +217,7 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
   if (Status s = can_report(output, *options); !s) return fail(s.error());
   return search_and_report(*named, *options, output);
 }

@@ -57,7 +57,8 @@ class ProcessLink : public WorkerLink {
     const std::lock_guard lock(mutex);
     const uint64_t call = slot().call;
     if (!is_killed_by_others(status, inside ? call : 0))
-      obituary.explained = call != 0 && box_.blame(call, obituary.text);
+      obituary.explained =
+          call != 0 && box_.blame(call, obituary.text, !stuck_ && !hung_up_ && !is_killed(status));
     to_stderr(fmt::format("sisyfs: {}; another worker {}\n", printable(obituary.text),
                           obituary.explained ? "tries that call separately" : "tries again"));
     return obituary;
@@ -73,7 +74,7 @@ class ProcessLink : public WorkerLink {
       uint64_t call;
       int times;
     } kills[BlackBox::kSlots];
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || stuck_ || hung_up_) return false;
+    if (!is_killed(status) || stuck_ || hung_up_) return false;
     auto& last = kills[slot_];
     last.times = last.call == call ? last.times + 1 : 1;
     last.call = call;

@@ -41,6 +41,8 @@ std::string text_of_death(pid_t process, int status, bool inside) {
   return inside ? how : how + " after the call had returned; it must have written to memory of the checker";
 }
 
+bool is_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
 bool is_own_assertion(int status, bool inside) {
   return !inside && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }

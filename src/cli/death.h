@@ -20,6 +20,9 @@ inline constexpr const char* kStuck = "it does not react, and ignores signals";
 inline constexpr const char* kOwnAssertion =
     "stopped at a failed check of its own: a bug of Sisyfs, or the target wrote to memory of the checker";
 
+// By SIGKILL, which usually comes from somebody else.
+bool is_killed(int status);
+
 // Whether an assertion of the checker ended the process, which has printed it.
 bool is_own_assertion(int status, bool inside);
 

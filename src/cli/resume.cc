@@ -69,7 +69,7 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   if (Status s = describe_search(named->setup, options); !s) return fail(s.error());
   if (Status s = loaded.matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = can_save(flags.path); !s) return fail(s.error());
   options.resume = &loaded;

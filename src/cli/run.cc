@@ -139,6 +139,12 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   clear_progress();
   if (result.stopped == Stop::kHarness)
     return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
+  const char* const death = output.box == nullptr ? nullptr : output.box->unconfirmed();
+  if (death != nullptr && result.verdict == Verdict::kPass)
+    return fail(system_error(
+        fmt::format("the target is not deterministic, or has written to memory of the checker: a "
+                    "process died in a call that does not end it any more ({})",
+                    death)));
   const Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
   if (!traced) return fail(traced.error());
   const bool text = output.json != "-";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/plugin/black_box.h"
 #include "base/result.h"
 #include "finding/registry.h"
 #include "finding/told_finding.h"
@@ -27,6 +28,9 @@ Result<TracedFindings> trace_findings(const NamedCheck& named, const SearchOptio
 struct RunOutput {
   std::string progress;  // value of --progress
   std::string json;      // path of a file, "-", or empty for no JSON
+  // That of a search with foreign code; null: none. Without a finding, a death in it must have been
+  // explained.
+  const BlackBox* box = nullptr;
 };
 
 // A path as one word of a shell, in quotes where it needs them.

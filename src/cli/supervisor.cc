@@ -164,7 +164,8 @@ int supervise(const std::function<int(const SharedBlackBox&)>& search) {
     const std::string text = stuck ? kStuck : text_of_death(child, status, inside);
     const uint64_t call = box->slots[0].call;
     deaths_outside += inside ? 0 : 1;
-    if (call == 0 || deaths_outside > kMostDeathsOutside || !box->blame(call, text)) {
+    if (call == 0 || deaths_outside > kMostDeathsOutside ||
+        !box->blame(call, text, !stuck && !is_killed(status))) {
       to_stderr(fmt::format("sisyfs: the checker died at an unknown call: {}\n", printable(text)));
       return kHarness;
     }

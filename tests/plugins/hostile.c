@@ -224,6 +224,16 @@ static void print(void) {
   (void)!write(2, "raw output 2\n", 13);
 }
 
+/* Once in all processes, in a worker of the search. */
+static void end_once(void) {
+  char words[200] = {0};
+  const int file = open("/proc/self/cmdline", O_RDONLY);
+  const ssize_t length = read(file, words, sizeof words - 1);
+  close(file);
+  if (memmem(words, length < 0 ? 0 : (size_t)length, "serve-search", 12) == NULL) return;
+  if (open("ended-once", O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0) raw_end();
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -281,6 +291,7 @@ static const struct {
     DEED(run_bad_code),
     DEED(print),
     DEED(loop),
+    DEED(end_once),
 };
 
 static void do_at(const char* place) {

@@ -11,21 +11,30 @@
 
 namespace sisyfs {
 
-bool BlackBox::blame(uint64_t call, const std::string& text) {
+bool BlackBox::blame(uint64_t call, const std::string& text, bool by_itself) {
   const uint32_t next = deaths.load(std::memory_order_relaxed);
   Deadly* const known =
       std::find_if(deadly, deadly + next, [call](const Deadly& one) { return one.call == call; });
   if (known != deadly + next) {
     if (known->times == kMostTimes) return false;
     ++known->times;
+    known->by_itself = known->by_itself || by_itself;
     return true;
   }
   if (next == kMostDeaths) return false;
   known->call = call;
   known->times = 1;
+  known->by_itself = by_itself;
   std::strncpy(known->text, text.c_str(), sizeof known->text - 1);
   deaths.store(next + 1, std::memory_order_release);
   return true;
+}
+
+const char* BlackBox::unconfirmed() const {
+  const Deadly* const end = deadly + deaths.load(std::memory_order_acquire);
+  const Deadly* const one =
+      std::find_if(deadly, end, [](const Deadly& d) { return d.by_itself && !d.confirmed; });
+  return one == end ? nullptr : one->text;
 }
 
 void BlackBox::clear(uint32_t slot) {

@@ -30,7 +30,9 @@ struct BlackBox {
   struct Deadly {
     uint64_t call;
     std::atomic<uint32_t> times;
-    char text[200];  // how it died
+    std::atomic<bool> by_itself;  // nobody else can have ended the process: no SIGKILL, no SIGSTOP
+    std::atomic<bool> confirmed;  // it died again when it was tried
+    char text[200];               // how it died
 
     // How often a process tries the call separately before it makes it again without trying. The call may
     // have been blamed for what somebody else did, or it may be deadly for one image of many.
@@ -42,7 +44,10 @@ struct BlackBox {
 
   // Notes that a process died in this call. False if that does not help: the call has been noted kMostTimes
   // times, or there are too many. Not to be called by two processes or threads at once.
-  bool blame(uint64_t call, const std::string& text);
+  bool blame(uint64_t call, const std::string& text, bool by_itself = false);
+  // How a process died by itself in a call that has not died since, although it was tried; null: there is
+  // none. Then the code does not do the same twice, or has damaged the checker.
+  const char* unconfirmed() const;
   // For a process that takes the slot over.
   void clear(uint32_t slot);
 };

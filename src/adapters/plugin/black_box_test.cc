@@ -35,6 +35,17 @@ TEST(BlackBoxTest, DeadlyCallsAreSeenByAllThatMapIt) {
   EXPECT_FALSE(shared.box()->blame(999, "one too many"));
 }
 
+TEST(BlackBoxTest, ADeathByItselfIsConfirmedOrNot) {
+  const SharedBlackBox shared;
+  BlackBox& box = *shared.box();
+  EXPECT_TRUE(box.blame(4, "somebody killed it"));
+  EXPECT_EQ(box.unconfirmed(), nullptr);
+  EXPECT_TRUE(box.blame(5, "it died", true));
+  EXPECT_STREQ(box.unconfirmed(), "it died");
+  box.deadly[1].confirmed = true;
+  EXPECT_EQ(box.unconfirmed(), nullptr);
+}
+
 TEST(BlackBoxTest, ACallThatIsBlamedAgainIsTriedMoreOften) {
   const SharedBlackBox shared;
   BlackBox& box = *shared.box();

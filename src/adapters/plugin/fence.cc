@@ -213,10 +213,12 @@ bool Fence::enter() {
   if (black_box != nullptr && !trying_) {
     static uint64_t tried[BlackBox::kMostDeaths];
     for (uint32_t i = 0; i < black_box->deaths.load(std::memory_order_acquire); ++i) {
-      const BlackBox::Deadly& deadly = black_box->deadly[i];
+      BlackBox::Deadly& deadly = black_box->deadly[i];
       if (deadly.call != call_ || tried[i] >= deadly.trials()) continue;
       ++tried[i];
-      if (!survives(deadly.text)) return false;
+      if (survives(deadly.text)) continue;
+      deadly.confirmed = true;
+      return false;
     }
     own_slot->call.store(call_, std::memory_order_relaxed);
     own_slot->seconds.store(static_cast<uint32_t>(std::ceil(limits_.seconds)), std::memory_order_relaxed);
