@@ -130,7 +130,7 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
 
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
                const std::vector<FindingInfo>& only, const SharedBlackBox* box) {
-  const RunOutput output{flags.search.progress, flags.json};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = only.empty() ? Status() : can_occur(flags, entry, only); !s) return fail(s.error());
   const std::string bound = !flags.budget.empty()        ? flags.budget

@@ -112,7 +112,7 @@ int resume_campaign_here(const SavedCampaign& saved, const ResumeFlags& flags, c
     if (!given) return fail(given.error());
     every = *given;
   }
-  const RunOutput output{flags.search.progress, flags.json};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (!flags.json.empty() && flags.json != "-" && same_file(flags.json, flags.path))
     return fail(

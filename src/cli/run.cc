@@ -133,18 +133,23 @@ Status can_report(const RunOutput& output, const SearchOptions& options) {
   return can_write(output.json);
 }
 
+Status deaths_explained(const RunOutput& output) {
+  const char* const death = output.box == nullptr ? nullptr : output.box->unconfirmed();
+  if (death == nullptr) return {};
+  return system_error(fmt::format(
+      "the target is not deterministic, or has written to memory of the checker: a process died in a "
+      "call that does not end it any more ({})",
+      death));
+}
+
 int search_and_report(const NamedCheck& named, const SearchOptions& wanted, const RunOutput& output) {
   const SearchOptions options = named.check->fitted(wanted);
   const SearchResult result = named.check->search(options, progress_printer(output.progress));
   clear_progress();
   if (result.stopped == Stop::kHarness)
     return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
-  const char* const death = output.box == nullptr ? nullptr : output.box->unconfirmed();
-  if (death != nullptr && result.verdict == Verdict::kPass)
-    return fail(system_error(
-        fmt::format("the target is not deterministic, or has written to memory of the checker: a "
-                    "process died in a call that does not end it any more ({})",
-                    death)));
+  if (result.verdict == Verdict::kPass)
+    if (const Status s = deaths_explained(output); !s) return fail(s.error());
   const Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
   if (!traced) return fail(traced.error());
   const bool text = output.json != "-";

@@ -42,6 +42,10 @@ Status can_save(const std::string& path);
 // Bad input if the output cannot be written, or would overwrite the checkpoint. Called before the search.
 Status can_report(const RunOutput& output, const SearchOptions& options);
 
+// An error if a process of the search died in foreign code and nothing explains it. For runs without a
+// finding.
+Status deaths_explained(const RunOutput& output);
+
 // Searches, reports findings and coverage, and returns the exit code.
 int search_and_report(const NamedCheck& named, const SearchOptions& options, const RunOutput& output);
 

@@ -528,6 +528,8 @@ void Campaign::note_not_tried() {
 }
 
 int Campaign::print() {
+  if (report_.verdict != Verdict::kFail)
+    if (const Status s = deaths_explained(request_.output); !s) return fail(s.error());
   const bool text = request_.output.json != "-";
   if (text) {
     for (const ToldFinding& finding : report_.findings) fmt::print("{}\n", tell(finding, text_style()));
