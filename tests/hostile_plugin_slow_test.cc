@@ -48,8 +48,9 @@ void run_all(std::initializer_list<Case> cases) {
   for (const Case& one : cases) {
     const std::string deed = one.deed;
 #ifdef __SANITIZE_ADDRESS__
-    // The deed harms what the kernel calls the heap, which a sanitizer does not use.
-    if (deed.find("_heap") != std::string::npos) continue;
+    // What the kernel calls the heap is not used by a sanitizer, and frames on the stack have other places
+    // and gaps.
+    if (deed.find("_heap") != std::string::npos || deed.starts_with("damage_stack")) continue;
 #endif
     const auto start = std::chrono::steady_clock::now();
     const bool xattrs = deed.find("xattr") != std::string::npos;

@@ -141,6 +141,12 @@ TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("FOUND target-died (T1"));
   EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
+  // Reports of processes in which the call was only tried used to stay.
+  const TemporaryDirectory dir;
+  const Answer alone = run_line("TMPDIR='" + dir.file("") + "' '" SISYFS_PROGRAM "' check " +
+                                plugin_library("slots_asan") + " --progress off --depth 4");
+  EXPECT_EQ(alone.code, 1) << alone.text;
+  EXPECT_TRUE(std::filesystem::is_empty(dir.file("")));
 }
 
 // The life of the search that began anew took the checkpoint of the one before for somebody else's, and a

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "base/printable.h"
 #include "cli/cli.h"
@@ -39,6 +41,18 @@ std::string text_of_death(pid_t process, int status, bool inside) {
                               ? fmt::format("it ended the process by {}", strsignal(WTERMSIG(status)))
                               : fmt::format("it ended the process with exit code {}", WEXITSTATUS(status));
   return inside ? how : how + " after the call had returned; it must have written to memory of the checker";
+}
+
+void remove_reports() {
+  const char* prefix = std::getenv("SISYFS_SANITIZER_LOG");
+  if (prefix == nullptr) return;
+  const std::filesystem::path all = prefix;
+  std::error_code ignored;
+  std::vector<std::filesystem::path> reports;
+  for (const auto& entry : std::filesystem::directory_iterator(all.parent_path(), ignored))
+    if (entry.path().filename().string().starts_with(all.filename().string() + "."))
+      reports.push_back(entry.path());
+  for (const auto& report : reports) std::filesystem::remove(report, ignored);
 }
 
 bool is_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }

@@ -20,6 +20,10 @@ inline constexpr const char* kStuck = "it does not react, and ignores signals";
 inline constexpr const char* kOwnAssertion =
     "stopped at a failed check of its own: a bug of Sisyfs, or the target wrote to memory of the checker";
 
+// Removes the reports that sanitizers wrote for processes of this run, also for those in which calls were
+// tried.
+void remove_reports();
+
 // By SIGKILL, which usually comes from somebody else.
 bool is_killed(int status);
 

@@ -130,7 +130,7 @@ constexpr int kMostDeathsOutside = 3;
 
 }  // namespace
 
-int supervise(const std::function<int(const SharedBlackBox&)>& search) {
+static int supervise_search(const std::function<int(const SharedBlackBox&)>& search) {
   const SharedBlackBox shared;
   BlackBox* const box = shared.box();
   if (box == nullptr) return search(shared);
@@ -172,6 +172,12 @@ int supervise(const std::function<int(const SharedBlackBox&)>& search) {
     to_stderr(
         fmt::format("sisyfs: {}; the search starts again and tries that call separately\n", printable(text)));
   }
+}
+
+int supervise(const std::function<int(const SharedBlackBox&)>& search) {
+  const int exit = supervise_search(search);
+  remove_reports();
+  return exit;
 }
 
 }  // namespace sisyfs::cli
