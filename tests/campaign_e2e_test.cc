@@ -153,6 +153,32 @@ TEST(CampaignTest, CtrlCGivesTheTableSoFarAndSavesIt) {
   EXPECT_GT(json::parse(content_of(where.file("campaign")))["done"].size(), 5u);
 }
 
+// Story: the verdict was lost when the campaign could not be saved any more.
+TEST(CampaignTest, AFileThatCannotBeWrittenAnyMoreLeavesTheVerdictAlone) {
+  const TemporaryDirectory where;
+  const std::string file = where.file("campaign");
+  Running campaign("check journal --progress off --time 2s --checkpoint-every 1ms --checkpoint " + file,
+                   where.file("out"));
+  for (int i = 0; i < 1000 && content_of(file).empty(); ++i) usleep(10'000);
+  for (int i = 0; i < 1000 && (unlink(file.c_str()), mkdir(file.c_str(), 0755)) != 0; ++i) usleep(1000);
+  EXPECT_EQ(WEXITSTATUS(campaign.end()), 3);
+  const std::string said = content_of(where.file("out"));
+  EXPECT_THAT(said, HasSubstr("the campaign continued"));
+  EXPECT_THAT(said, HasSubstr("UNKNOWN: journal"));
+  EXPECT_THAT(said, Not(HasSubstr("to continue")));
+}
+
+// Story: a second run had as much time as all before it together.
+TEST(CampaignTest, EachRunAddsTheSameBound) {
+  const TemporaryDirectory where;
+  const std::string file = where.file("campaign");
+  ASSERT_EQ(check("journal --states 2000 --stages calls,walks --checkpoint " + file).code, 3);
+  for (int run_number = 0; run_number < 3; ++run_number) {
+    EXPECT_EQ(json::parse(content_of(file))["budget"], 2000.0) << run_number;
+    ASSERT_EQ(run("resume " + file + " --progress off").code, 3);
+  }
+}
+
 TEST(CampaignTest, WhatIsNoSavedCampaignIsRefused) {
   const TemporaryDirectory where;
   ASSERT_EQ(check("journal --states 3000 --checkpoint " + where.file("good")).code, 3);

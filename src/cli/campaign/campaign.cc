@@ -74,6 +74,7 @@ class Campaign {
   void fill(DoneTask& done, const Made& made, const SearchResult& result) const;
   void note(size_t stage, DoneTask done);
   Status save();
+  bool save_if_possible();
   Status restore(const SavedCampaign& saved);
   bool all_searches_exhausted() const;
   bool is_time_to_save() const { return Clock::now() - last_save_ >= request_.checkpoint_every; }
@@ -152,8 +153,7 @@ int Campaign::run() {
   while (const auto task = schedule_.next()) {
     if (const Status s = do_task(*task); !s) return fail(s.error());
     if (report_.stopped == Stop::kInterrupted) break;
-    if (is_time_to_save())
-      if (const Status s = save(); !s) return fail(s.error());
+    if (is_time_to_save()) save_if_possible();
     if (report_.findings.empty() || request_.all) continue;
     if (const Status s = tell_in_simplest(*task); !s) return fail(s.error());
     break;
@@ -161,8 +161,8 @@ int Campaign::run() {
   if (interrupted().load() && report_.findings.empty()) report_.stopped = Stop::kInterrupted;
   conclude();
   const int exit = print();
-  if (request_.checkpoint.empty() || report_.verdict != Verdict::kUnknown) return exit;
-  if (const Status s = save(); !s) return fail(s.error());
+  const bool can_go_on = report_.verdict == Verdict::kUnknown || (request_.all && !schedule_.all_exhausted());
+  if (request_.checkpoint.empty() || !can_go_on || !save_if_possible()) return exit;
   const std::string how =
       fmt::format("to continue: ./sisyfs resume {}\n", printable(quoted(request_.checkpoint)));
   if (request_.output.json == "-")
@@ -457,7 +457,7 @@ Status Campaign::save() {
   saved.target = request_.entry.name;
   saved.settings = request_.settings;
   saved.bound = report_.bound;
-  saved.budget = budget_;
+  saved.budget = new_budget_of(request_.options);  // without what earlier runs had
   saved.counts_states = counts_states();
   saved.is_budget = request_.is_budget;
   saved.stages = request_.stages;
@@ -470,6 +470,15 @@ Status Campaign::save() {
   for (const ToldFinding& told : report_.findings) saved.findings.push_back(make_token(told.finding));
   last_save_ = Clock::now();
   return write_file(request_.checkpoint, campaign_text(saved));
+}
+
+// A file that cannot be written does not end a campaign that has begun. It is told each time.
+bool Campaign::save_if_possible() {
+  const Status saved = save();
+  if (!saved)
+    to_stderr(fmt::format("sisyfs: {}; the campaign continued, and the last successful save is intact\n",
+                          printable_message(saved.error().message)));
+  return static_cast<bool>(saved);
 }
 
 Status Campaign::restore(const SavedCampaign& saved) {
