@@ -94,6 +94,28 @@ TEST(CampaignTest, AFindingOfARandomWalkIsShortened) {
   }
 }
 
+// Story: a missing flush at the end of format was never found: what format wrote was taken as durable.
+TEST(CampaignTest, ThePowerMayGoBeforeTheFirstMount) {
+  const std::string quillfs = "'" SISYFS_PLUGIN_DIR "/examples/libquillfs";
+  const Answer wrong = check(quillfs + "_flush_format.so' --stages first-mount");
+  EXPECT_EQ(wrong.code, 1) << wrong.text;
+  EXPECT_THAT(wrong.text, HasSubstr("FOUND not-mountable (R1"));
+  EXPECT_EQ(run("replay " + token_in(wrong.text)).code, 1);
+  const Answer right = check(quillfs + ".so' --stages first-mount");
+  EXPECT_EQ(right.code, 0) << right.text;
+  EXPECT_EQ(check("'" SISYFS_PLUGIN_DIR "/examples/libpebblefs.so' --stages first-mount").code, 0);
+}
+
+// Walks of a plug-in are taken by several processes.
+TEST(CampaignTest, WalksOfAPluginDoNotDependOnTheNumberOfWorkers) {
+  const std::string bounded =
+      "'" SISYFS_PLUGIN_DIR "/examples/libquillfs.so' --states 4000 --stages walks,long-life";
+  const json one = report_of(bounded + " --threads 1"), two = report_of(bounded + " --threads 2");
+  EXPECT_EQ(without_times(one), without_times(two));
+  EXPECT_GT(stage_of(one, "walks")["walks"], 0);
+  EXPECT_NE(without_times(report_of(bounded + " --seed 2")), without_times(one));
+}
+
 TEST(CampaignTest, OptionsOfOneSearchGiveOne) {
   for (const char* one : {"--depth 2", "--set crash=none --depth 2", "--search dfs --depth 2",
                           "--dedup shape --depth 2", "--walk 2", "--set nesting=1 --depth 2"}) {

@@ -26,6 +26,7 @@ struct CheckFlags {
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false;
   bool one_search = false;  // a flag was given that means one search
+  bool seeded = false;      // --seed was given
   SearchFlags search;
 };
 
@@ -148,7 +149,7 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
        .bound = bound,
        .is_budget = !flags.budget.empty(),
        .stages = flags.stages,
-       .seed = 1,
+       .seed = options.walk.seed,
        .only = only,
        .all = flags.all,
        .output = output,
@@ -181,6 +182,8 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (Status s = Options::each_once(flags.settings); !s) return fail(s.error());
   const Result<bool> in_stages = is_campaign(flags, *entry);
   if (!in_stages) return fail(in_stages.error());
+  if (flags.seeded && !*in_stages && flags.search.walk.empty())
+    return fail(bad_input("--seed is for random walks: add --walk N, or leave out what asks for one search"));
   if (!flags.budget.empty()) flags.search.time = flags.budget;
   Result<SearchOptions> options = flags.search.options();
   if (!options && !flags.budget.empty() && !parse_time("--budget", flags.budget))
@@ -286,6 +289,7 @@ void add_check(CLI::App& app, int& exit) {
     for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
                              "--tasks", "--via", "--perspectives", "--script"})
       flags->one_search |= sub->get_option(name)->count() != 0;
+    flags->seeded = sub->get_option("--seed")->count() != 0;
     exit = run_check(*flags);
   });
 }

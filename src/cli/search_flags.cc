@@ -50,8 +50,10 @@ void SearchFlags::add_walk_to(CLI::App& app) {
   app.add_option("--walk-length", walk_length, "number of steps of a walk")
       ->needs(walks)
       ->capture_default_str();
-  app.add_option("--seed", seed, "seed of the walks: the same seed gives the same walks")
-      ->needs(walks)
+  app.add_flag("--swarm", swarm,
+               "in each step of a walk try one op only, and in each walk only some kinds of op")
+      ->needs(walks);
+  app.add_option("--seed", seed, "seed of random walks: the same seed gives the same walks")
       ->capture_default_str();
 }
 
@@ -73,13 +75,9 @@ Status SearchFlags::put_walk(SearchOptions& o) const {
   const auto length = parse_count("--walk-length", walk_length);
   if (!length) return length.error();
   if (*length > UINT32_MAX) return bad_input(fmt::format("--walk-length takes at most {}", UINT32_MAX));
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), number);
-  if (error != std::errc() || end != seed.data() + seed.size())
-    return bad_input(fmt::format("--seed takes a whole number, not '{}'", seed));
   if (!depth.empty()) return bad_input("--depth cannot be used with --walk: use --walk-length");
   o.order = SearchOrder::kWalk;
-  o.walk = {.walks = *walks, .length = static_cast<uint32_t>(*length), .seed = number};
+  o.walk = {.walks = *walks, .length = static_cast<uint32_t>(*length), .seed = o.walk.seed, .swarm = swarm};
   return {};
 }
 
@@ -119,6 +117,9 @@ Result<SearchOptions> SearchFlags::options() const {
   o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
   if (shape_ops_ != nullptr && shape_ops_->count() != 0 && o.dedup != Dedup::kShape)
     return bad_input("--shape-ops needs --dedup shape");
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.walk.seed);
+  if (error != std::errc() || end != seed.data() + seed.size())
+    return bad_input(fmt::format("--seed takes a whole number, not '{}'", seed));
   if (!walk.empty())
     if (Status s = put_walk(o); !s) return s.error();
   if (!depth.empty()) {

@@ -1,99 +1,24 @@
 // Random walks: for spaces that no search exhausts. They may find something, but they never prove anything.
 //
 // A walk starts at the initial state. In each step it judges all successors of its state (each counts as a
-// transition) and continues with one of them, chosen with equal probability unless
-// WalkOptions::setbacks_rarer says otherwise. It ends after WalkOptions::length steps, or at a state without
-// successors. Walk number i has a random generator of its own, seeded with the seed and i, so it is the same
-// walk on any worker. Without a rule that stops at findings all results are the same for any number of
-// threads. With such a rule, which walks were taken before the stop may differ.
+// transition), or with WalkOptions::swarm those of one op. It continues with one of them, chosen with equal
+// probability unless WalkOptions::setbacks_rarer says otherwise. It ends after WalkOptions::length steps, or
+// at a state without successors. Walk number i has a random generator of its own, seeded with the seed and i,
+// so it is the same walk on any worker. Without a rule that stops at findings all results are the same for
+// any number of threads. With such a rule, which walks were taken before the stop may differ.
 //
 //   options.order = SearchOrder::kWalk;
 //   options.walk = {.walks = 10000, .length = 50, .seed = 7};
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <tuple>
 
 #include "explore/dedup.h"
+#include "explore/remote_walks.h"
 #include "explore/team.h"
+#include "explore/walker.h"
 
 namespace sisyfs {
-
-// xoshiro256**, seeded by splitmix64: small, good, and the same on every platform.
-class WalkRandom {
- public:
-  WalkRandom(uint64_t seed, uint64_t walk) {
-    uint64_t mixed = mix(seed) ^ walk;
-    for (uint64_t& word : words_) word = mix(mixed += 0x9e3779b97f4a7c15u);
-  }
-  uint64_t next() {
-    const uint64_t result = std::rotl(words_[1] * 5, 7) * 9, shifted = words_[1] << 17;
-    words_[2] ^= words_[0];
-    words_[3] ^= words_[1];
-    words_[1] ^= words_[2];
-    words_[0] ^= words_[3];
-    words_[2] ^= shifted;
-    words_[3] = std::rotl(words_[3], 45);
-    return result;
-  }
-  // A number below `n`. Its bias is n / 2^64.
-  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<Uint128>(next()) * n) >> 64); }
-
- private:
-  static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  std::array<uint64_t, 4> words_;
-};
-
-namespace detail {
-
-// The best walk to each kind of finding: least depth, then least number.
-class WalksMet {
- public:
-  void note(FindingBits kinds, uint64_t walk, const Trace& before, Choice last) {
-    for (FindingBits left = kinds; left != 0; left &= left - 1) {
-      const int kind = std::countr_zero(left);
-      Met& met = met_[static_cast<size_t>(kind)];
-      const std::tuple rank(before.size() + 1, walk);
-      if ((known_ >> kind & 1) != 0 && std::tuple(met.trace.size(), met.walk) <= rank) continue;
-      known_ |= FindingBits{1} << kind;
-      met.walk = walk;
-      met.trace = before;
-      met.trace.push_back(last);
-    }
-  }
-  void merge(const WalksMet& other) {
-    for (FindingBits left = other.known_; left != 0; left &= left - 1) {
-      const Met& met = other.met_[static_cast<size_t>(std::countr_zero(left))];
-      note(left & -left, met.walk, Trace(met.trace.begin(), met.trace.end() - 1), met.trace.back());
-    }
-  }
-  std::vector<FoundTrace> traces(FindingBits wanted) const {
-    std::vector<FoundTrace> found;
-    for (FindingBits left = known_ & wanted; left != 0; left &= left - 1) {
-      const auto kind = static_cast<uint32_t>(std::countr_zero(left));
-      found.push_back({kind, met_[kind].trace});
-    }
-    std::stable_sort(found.begin(), found.end(), [](const FoundTrace& a, const FoundTrace& b) {
-      return a.trace.size() < b.trace.size();
-    });
-    return found;
-  }
-
- private:
-  struct Met {
-    uint64_t walk = 0;
-    Trace trace;
-  };
-  FindingBits known_ = 0;
-  std::array<Met, SearchResult::kKinds> met_;
-};
-
-}  // namespace detail
 
 template <TransitionSystem System, class DedupPolicy>
 class RandomWalk {
@@ -104,72 +29,43 @@ class RandomWalk {
       : system_(system), seen_(seen), team_(team), tallies_(team.size()), met_(team.size()) {
     State initial;
     system_.initial(initial);
-    seen_.insert(system_.fingerprint(initial), 0);
+    initial_ = system_.fingerprint(initial);
+    seen_.insert(initial_, 0);
     tallies_[0].states = 1;
   }
 
+  // The body of each worker's thread.
   void work(unsigned worker) {
-    Walker walker(*this, worker);
-    State here;
-    Tally& tally = walker.tally;
-    tally = tallies_[worker];
-    const WalkOptions& options = team_.options().walk;
-    const uint32_t length = std::min(options.length, team_.options().bounds.depth);
-    while (!team_.stopped()) {
-      walker.walk = next_.fetch_add(1, std::memory_order_relaxed);
-      if (walker.walk >= options.walks) break;
-      walker.random = WalkRandom(options.seed, walker.walk);
-      walker.trace.clear();
-      system_.initial(here);
-      while (walker.trace.size() < length && !walker.cut()) {
-        walker.weights = 0;
-        system_.expand(here, walker);
-        if (walker.weights == 0) break;
-        std::swap(here, walker.taken);
-        walker.trace.push_back(walker.choice);
-        walker.pause_if_wanted();
-      }
-      team_.heed(team_.progress().findings);
-    }
-    tallies_[worker] = tally;
-    met_[worker] = std::move(walker.met);
-    team_.report(worker, tally);
+    Watch watch{*this, worker, tallies_[worker], {}};
+    if (team_.options().start_worker)
+      walk_elsewhere(worker, watch);
+    else
+      walk_here(watch);
+    tallies_[worker] = watch.tally;
+    met_[worker] = std::move(watch.met);
+    team_.report(worker, watch.tally);
     team_.rest();  // the growth of the visited set does not wait for a worker that is done
   }
 
-  void conclude(SearchResult& result) const {
+  void conclude(SearchResult& result) {
     detail::WalksMet all;
     for (const Tally& tally : tallies_) tally.merge_into(result);
     for (const detail::WalksMet& met : met_) all.merge(met);
     result.traces = all.traces(team_.options().watched);
+    elsewhere_.conclude(result);
   }
 
  private:
-  // Judges all successors of a state, and takes one of them: each replaces the one taken so far with the
-  // probability of its share of the weights so far.
-  struct Walker : detail::FullSink<System> {
-    Walker(RandomWalk& owner, unsigned number) : all(owner), worker(number) {}
-    State& next() { return built; }
-    void commit(Choice c, Outcome outcome) {
-      const auto depth = static_cast<uint32_t>(trace.size() + 1);
+  // What becomes of the successors.
+  struct Watch {
+    void judged(uint64_t walk, const Trace& before, Choice choice, Outcome outcome, const Digest& print) {
+      const auto depth = static_cast<uint32_t>(before.size() + 1);
       ++tally.transitions;
       tally.depth = std::max(tally.depth, depth);
       tally.note(outcome, depth);
-      if (outcome.findings != 0) met.note(outcome.findings, walk, trace, c);
-      count(system_print());
-      const uint64_t weight = weight_of(c);
-      weights += weight;
-      if (random.below(weights) >= weight) return;
-      std::swap(built, taken);
-      choice = c;
+      if (outcome.findings != 0) met.note(outcome.findings, walk, before, choice);
+      count(print);
     }
-    uint64_t weight_of([[maybe_unused]] Choice c) const {
-      const uint64_t usual = all.team_.options().walk.setbacks_rarer;
-      if constexpr (requires { System::is_setback(c); })
-        if (System::is_setback(c)) return 1;
-      return usual;
-    }
-    Digest system_print() const { return all.system_.fingerprint(built); }
     void count(const Digest& print) {
       Seen seen = all.seen_.insert(print, 0);
       while (seen == Seen::kNoRoom && !all.team_.stopped()) {
@@ -180,14 +76,13 @@ class RandomWalk {
       }
       tally.states += seen == Seen::kNew;
     }
-    // Whether to break off this walk. A finding that ends the search does not: walks under way are finished.
+    // A finding that ends the search does not break off a walk: walks under way are finished.
     bool cut() const { return all.team_.stopped() && all.team_.stop_reason() != Stop::kFinding; }
-    // Only systems with slow successors ask, so this is also where their counts are reported.
     bool stopped() const {
       all.team_.report(worker, tally);
       return cut();
     }
-    void pause_if_wanted() {
+    void step_done() {
       all.team_.report(worker, tally);
       if (all.seen_.crowded(all.team_.states())) all.team_.request_pause();
       if (all.team_.pause_wanted()) all.team_.pause();
@@ -197,20 +92,42 @@ class RandomWalk {
     const unsigned worker;
     Tally tally;
     detail::WalksMet met;
-    WalkRandom random{0, 0};
-    uint64_t walk = 0;
-    Trace trace;
-    uint64_t weights = 0;  // of the successors so far
-    State built, taken;
-    Choice choice{};
   };
+
+  uint32_t length() const { return std::min(team_.options().walk.length, team_.options().bounds.depth); }
+  // False when there are no more walks to take.
+  bool claim(uint64_t& walk) {
+    if (team_.stopped()) return false;
+    walk = next_.fetch_add(1, std::memory_order_relaxed);
+    return walk < team_.options().walk.walks;
+  }
+
+  void walk_here(Watch& watch) {
+    detail::Walker<System, Watch> walker(system_, team_.options().walk, watch);
+    for (uint64_t walk = 0; claim(walk);) {
+      walker.walk(walk, length());
+      team_.heed(team_.progress().findings);
+    }
+  }
+
+  void walk_elsewhere(unsigned worker, Watch& watch) {
+    RemoteWalks remote(elsewhere_, team_, worker, initial_, length());
+    remote.take_all([&](uint64_t& walk) { return claim(walk); }, watch.tally, watch.met,
+                    [&](const Digest& print) { watch.count(print); },
+                    [&] {
+                      watch.step_done();
+                      team_.heed(team_.progress().findings);
+                    });
+  }
 
   const System& system_;
   DedupPolicy& seen_;
   Team& team_;
+  Digest initial_;
   std::atomic<uint64_t> next_{0};
   std::vector<Tally> tallies_;
   std::vector<detail::WalksMet> met_;
+  Elsewhere elsewhere_;
 };
 
 }  // namespace sisyfs

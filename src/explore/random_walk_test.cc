@@ -85,5 +85,38 @@ TEST(RandomWalkTest, SetbacksThatAreRarerLetAWalkGetFar) {
   EXPECT_GT(result.times_found[0], 10u);
 }
 
+// Ops of two kinds: op 0 counts up, and each of ten others falls back to 0. 30 is a finding.
+struct Crowded {
+  using State = uint64_t;
+  void initial(State& s) const { s = 0; }
+  Digest fingerprint(const State& s) const { return digest_of(&s, sizeof s); }
+  template <class Sink>
+  void expand(const State& s, Sink& sink) const {
+    uint32_t op = 0, end = 11;
+    if constexpr (requires { sink.picks(); })
+      if (sink.picks()) {
+        op = sink.pick(11, [](uint32_t i) { return i == 0 ? 0u : 1u; });
+        end = op + 1;
+      }
+    for (; op < end; ++op) {
+      const uint64_t to = op == 0 ? s + 1 : 0;
+      sink.next() = to;
+      sink.commit(Choice{op}, {.findings = to == 30 ? 1u : 0u});
+    }
+  }
+};
+
+// Story: walks over all kinds of op did not meet bugs that need a dozen ops of one kind.
+TEST(RandomWalkTest, ASwarmMeetsWhatNeedsManyOpsOfOneKind) {
+  SearchOptions options;
+  options.order = SearchOrder::kWalk;
+  options.walk = {.walks = 100, .length = 40, .seed = 1};
+  EXPECT_EQ(run_search(Crowded{}, options, {}).findings, 0u);
+  options.walk.swarm = true;
+  const SearchResult r = run_search(Crowded{}, options, {});
+  EXPECT_EQ(r.findings, 1u);
+  EXPECT_EQ(r.transitions, 100u * 40) << "one op in each step";
+}
+
 }  // namespace
 }  // namespace sisyfs::random_walk_test

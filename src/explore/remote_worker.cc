@@ -1,51 +1,18 @@
 #include "explore/remote_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sisyfs {
 
 RemoteWorker::RemoteWorker(Harvest& harvest, Team& team, unsigned number)
-    : harvest_(harvest), team_(team), number_(number), hand_(harvest.hand(number)) {
-  start();
-}
-
-void RemoteWorker::start() {
-  while (link_ == nullptr && !team_.stopped()) {
-    Result<std::unique_ptr<WorkerLink>> link = team_.options().start_worker(number_);
-    if (!link) return harvest_.report_trouble(link.error());
-    link_ = *std::move(link);
-    path_.clear();
-    told_to_stop_.reset();
-    const SearchOptions& options = team_.options();
-    link_->send(message::encode(
-        message::Begin{options.order, options.dedup, options.prints_are_shapes, options.shape_ops}));
-    switch (listen()) {
-      case Heard::kGone:
-        replace();
-        break;
-      case Heard::kLost:
-      case Heard::kStopped:
-        link_.reset();
-        break;
-      case Heard::kAnswer:
-        if (const auto* refused = std::get_if<message::Refused>(&answer_))
-          return harvest_.report_trouble(system_error(refused->why));
-        const auto* ready = std::get_if<message::Ready>(&answer_);
-        if (ready == nullptr || ready->initial != harvest_.initial())
-          harvest_.report_trouble(system_error(
-              "the target is not deterministic: its initial state is another one in each process"));
-    }
-  }
-}
-
-// A worker may be killed by somebody else, for example by a system that is out of memory. But if several die
-// over the same work, and nobody knows why, so will the next one.
-void RemoteWorker::replace() {
-  const Result<Obituary> obituary = link_->mourn();
-  link_.reset();
-  if (!obituary) return harvest_.report_trouble(obituary.error());
-  if (!obituary->explained && ++unexplained_ > kMostUnexplained)
-    harvest_.report_trouble(system_error("workers of the search die over and over: " + obituary->text));
+    : harvest_(harvest),
+      team_(team),
+      number_(number),
+      hand_(harvest.hand(number)),
+      end_(team, number, harvest.initial(),
+           [&harvest](Error error) { harvest.report_trouble(std::move(error)); }) {
+  end_.start();
 }
 
 // If the worker is gone, the answer tells.
@@ -59,30 +26,7 @@ void RemoteWorker::order(const Range& range) {
     expand.added.insert(expand.added.end(), same, path.end());
     path_ = std::move(path);
   }
-  link_->send(message::encode(expand));
-}
-
-RemoteWorker::Heard RemoteWorker::listen() {
-  for (;;) {
-    switch (link_->receive(bytes_, kLookEach)) {
-      case Receipt::kGone:
-        return Heard::kGone;
-      case Receipt::kMessage:
-        if (std::optional<message::Any> answer = message::decode(bytes_)) {
-          answer_ = *std::move(answer);
-          return Heard::kAnswer;
-        }
-        return Heard::kGone;
-      case Receipt::kNothing:
-        if (!team_.stopped()) break;
-        if (!told_to_stop_) {
-          told_to_stop_ = Clock::now();
-          link_->send(message::encode(message::Stop{}));
-        } else if (Clock::now() - *told_to_stop_ > kLastWords) {
-          return Heard::kStopped;
-        }
-    }
-  }
+  end_.send(expand);
 }
 
 RemoteWorker::Before RemoteWorker::before() const {
@@ -117,14 +61,14 @@ void RemoteWorker::add(const message::Part& part, const Range& range) {
 
 RemoteWorker::Heard RemoteWorker::hear(const Range& range) {
   for (;;) {
-    const Heard heard = listen();
+    const Heard heard = end_.listen();
     if (heard != Heard::kAnswer) return heard;
-    if (std::holds_alternative<message::Lost>(answer_)) return Heard::kLost;
-    if (const auto* refused = std::get_if<message::Refused>(&answer_)) {
+    if (std::holds_alternative<message::Lost>(end_.answer())) return Heard::kLost;
+    if (const auto* refused = std::get_if<message::Refused>(&end_.answer())) {
       harvest_.report_trouble(system_error(refused->why));
       return Heard::kStopped;
     }
-    const auto* part = std::get_if<message::Part>(&answer_);
+    const auto* part = std::get_if<message::Part>(&end_.answer());
     if (part == nullptr) return Heard::kGone;
     add(*part, range);
     if (part->ends == message::Part::Ends::kMore) continue;
@@ -137,17 +81,17 @@ void RemoteWorker::work_round() {
   for (;;) {
     // A slow node must not wait behind another one while a worker has nothing to do.
     const size_t most = harvest_.claims_one_by_one() ? 1 : 2;
-    for (Range range; link_ != nullptr && ordered_.size() < most && harvest_.claim(range.begin, range.end);) {
+    for (Range range; end_.alive() && ordered_.size() < most && harvest_.claim(range.begin, range.end);) {
       ordered_.push_back(range);
       order(range);
     }
     if (ordered_.empty()) return;
     const Range range = ordered_.front();
     const Before before = this->before();
-    switch (link_ == nullptr ? Heard::kStopped : hear(range)) {
+    switch (end_.alive() ? hear(range) : Heard::kStopped) {
       case Heard::kAnswer:
         ordered_.pop_front();
-        unexplained_ = 0;
+        end_.worked();
         harvest_.put_down(hand_.tally.transitions - before.tally.transitions);
         team_.report(number_, hand_.tally);
         break;
@@ -160,24 +104,18 @@ void RemoteWorker::work_round() {
         return;
       case Heard::kGone:
         take_back(before);
-        replace();
-        start();
+        path_.clear();
+        end_.replace();
         for (const Range& again : ordered_)
-          if (link_ != nullptr) order(again);
+          if (end_.alive()) order(again);
     }
   }
 }
 
 void RemoteWorker::finish() {
   harvest_.add(counts_);
-  if (link_ == nullptr || harvest_.is_broken()) return;
-  link_->send(message::encode(message::End{}));
-  while (listen() == Heard::kAnswer)
-    if (const auto* account = std::get_if<message::Account>(&answer_)) {
-      harvest_.add(*account);
-      break;
-    }
-  link_.reset();
+  if (harvest_.is_broken()) return;
+  if (const auto account = end_.finish()) harvest_.add(*account);
 }
 
 }  // namespace sisyfs

@@ -15,8 +15,7 @@
 #include <deque>
 
 #include "explore/harvest.h"
-#include "explore/worker_link.h"
-#include "explore/worker_messages.h"
+#include "explore/remote_end.h"
 
 namespace sisyfs {
 
@@ -30,11 +29,7 @@ class RemoteWorker {
   void finish();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kLookEach{20};    // at the stop flag of the search
-  static constexpr std::chrono::milliseconds kLastWords{400};  // for a worker that was told to stop
-
-  static constexpr uint32_t kMostUnexplained = 3;  // deaths over the same work
+  using Heard = RemoteEnd::Heard;
 
   // A range of the generation.
   struct Range {
@@ -47,32 +42,22 @@ class RemoteWorker {
     Tally tally;
     FirstMet met;
   };
-  enum class Heard : uint8_t { kAnswer, kLost, kStopped, kGone };
 
-  void start();
   void order(const Range& range);
-  // The next message, in answer_. Tells a worker of a search that has ended to stop, and gives it up if it
-  // does not.
-  Heard listen();
   // The answer to the order for this range.
   Heard hear(const Range& range);
   void add(const message::Part& part, const Range& range);
   Before before() const;
   void take_back(const Before& before);
-  void replace();
 
   Harvest& harvest_;
   Team& team_;
   const unsigned number_;
   Hand& hand_;
-  std::unique_ptr<WorkerLink> link_;
-  std::vector<std::byte> bytes_;
-  message::Any answer_;
+  RemoteEnd end_;
   Trace path_;                 // the last one that was sent
   std::deque<Range> ordered_;  // and not answered
-  std::optional<Clock::time_point> told_to_stop_;
-  uint32_t unexplained_ = 0;  // deaths since the last answer
-  CrashCounts counts_;        // of all answers
+  CrashCounts counts_;         // of all answers
 };
 
 }  // namespace sisyfs

@@ -214,7 +214,91 @@ TEST(RemoteWorkerTest, AccountsAddUp) {
   EXPECT_EQ(r.trouble->message, "the clock was asked");
 }
 
-TEST(RemoteWorkerTest, OnlyASearchByGenerationsHasWorkersElsewhere) {
+SearchOptions walking(unsigned threads) {
+  SearchOptions o = with(SearchOrder::kWalk, threads);
+  o.walk = {.walks = 200, .length = 20, .seed = 7};
+  return o;
+}
+
+void expect_same_walks(const SearchResult& here, const SearchResult& elsewhere) {
+  EXPECT_EQ(here.states, elsewhere.states);
+  EXPECT_EQ(here.transitions, elsewhere.transitions);
+  EXPECT_EQ(here.depth, elsewhere.depth);
+  EXPECT_EQ(here.marks, elsewhere.marks);
+  EXPECT_EQ(here.visited, elsewhere.visited);
+  EXPECT_EQ(here.findings, elsewhere.findings);
+  EXPECT_EQ(here.times_found, elsewhere.times_found);
+  EXPECT_EQ(here.least_depth, elsewhere.least_depth);
+  EXPECT_EQ(here.stopped, elsewhere.stopped);
+  ASSERT_EQ(here.traces.size(), elsewhere.traces.size());
+  for (size_t i = 0; i < here.traces.size(); ++i) {
+    EXPECT_EQ(here.traces[i].kind, elsewhere.traces[i].kind);
+    EXPECT_EQ(here.traces[i].trace, elsewhere.traces[i].trace);
+  }
+}
+
+// Story: random walks of plug-ins ran in one process, on one of the cores, and a call that ended the process
+// ended them.
+TEST(RemoteWorkerTest, WalksElsewhereAreThoseOfThreads) {
+  const SearchResult here = run_search(Blurred{}, walking(1), {});
+  EXPECT_EQ(here.traces.size(), 2u);
+  for (unsigned threads = 1; threads <= 3; ++threads) {
+    SearchOptions o = walking(threads);
+    o.start_worker = starts(serves(Blurred{}));
+    expect_same_walks(here, run_search(Blurred{}, o, {}));
+  }
+}
+
+TEST(RemoteWorkerTest, AWalkerThatIsLostIsReplacedAndNothingIsCountedTwice) {
+  const SearchResult here = run_search(Blurred{}, walking(1), {});
+  for (const uint64_t lost_after : {2, 3, 7, 50})
+    for (unsigned threads = 1; threads <= 2; ++threads) {
+      SearchOptions o = walking(threads);
+      o.start_worker = starts(serves(Blurred{}), lost_after);
+      expect_same_walks(here, run_search(Blurred{}, o, {}));
+    }
+}
+
+TEST(RemoteWorkerTest, WalkersThatCannotBeReplacedEndTheSearchWithAReason) {
+  SearchOptions o = walking(2);
+  o.start_worker = starts(serves(Blurred{}), 3, system_error("it died"));
+  const SearchResult r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.stopped, Stop::kHarness);
+  EXPECT_EQ(r.trouble->message, "it died");
+}
+
+TEST(RemoteWorkerTest, SlowWalkersShowProgressAndStopInTime) {
+  const FollowableSlow slow{};
+  SearchOptions o = walking(2);
+  o.walk.length = 1'000'000;
+  o.start_worker = starts(serves(slow));
+  o.bounds.time = milliseconds(400);
+  uint64_t seen = 0;
+  const SearchResult r =
+      run_search(slow, o, [&](const Progress& p) { seen = std::max(seen, p.transitions); });
+  EXPECT_EQ(r.stopped, Stop::kTime);
+  EXPECT_GT(r.transitions, 10u) << "what was met before counts";
+  EXPECT_GT(seen, 0u);
+}
+
+TEST(RemoteWorkerTest, AccountsOfWalksAddUp) {
+  std::atomic<uint64_t> expansions{0};
+  Blurred counted;
+  counted.expansions = &expansions;
+  WorkerReport report;
+  report.counts = [&] { return CrashCounts{.left_out = 0, .sampled = 0, .crash_states = expansions.load()}; };
+  report.account = [] { return message::Account{EdgeCount{3, 9}, ""}; };
+  SearchOptions o = walking(1);
+  o.start_worker = starts(serves(counted, report));
+  const SearchResult r = run_search(Blurred{}, o, {});
+  EXPECT_EQ(r.crash_states, 200u * 20);
+  EXPECT_EQ(r.edges->reached, 3u);
+  report.account = [] { return message::Account{std::nullopt, "the clock was asked"}; };
+  o.start_worker = starts(serves(counted, report));
+  EXPECT_EQ(run_search(Blurred{}, o, {}).trouble->message, "the clock was asked");
+}
+
+TEST(RemoteWorkerTest, ADepthFirstSearchHasNoWorkersElsewhere) {
   SearchOptions o = with(SearchOrder::kDepthFirst, 1, 4);
   o.start_worker = starts(serves(Blurred{}));
   EXPECT_EQ(run_search(Blurred{}, o, {}).stopped, Stop::kHarness);

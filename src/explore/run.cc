@@ -40,9 +40,10 @@ std::optional<Error> refusal(const SearchOptions& options, bool by_generations) 
     return bad_input(
         "this search cannot be saved: choose a breadth-first or best-first order, "
         "exact dedup or none, and a target that can follow choices");
-  if (options.start_worker && !by_generations)
+  if (options.start_worker && !by_generations && options.order != SearchOrder::kWalk)
     return bad_input(
-        "this order cannot be searched by other processes: choose a breadth-first or best-first order");
+        "this order cannot be searched by other processes: choose a breadth-first or best-first order, or "
+        "random walks");
   if (options.dedup == Dedup::kBitstate && (by_generations || options.order == SearchOrder::kWalk))
     return bad_input("this order knows no bitstate dedup: choose exact or none");
   const bool by_depth = options.order == SearchOrder::kDepthFirst && options.dedup == Dedup::kExact &&

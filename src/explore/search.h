@@ -82,6 +82,9 @@ struct WalkOptions {
   // A walk takes a choice that throws the system back (System::is_setback) so many times less often than any
   // other one. All are judged.
   uint32_t setbacks_rarer = 1;
+  // In each step only one op is performed and judged, and each walk performs only some kinds of op (swarm.h).
+  // A system whose successors come from ops offers them by Sink::pick(); other systems ignore this.
+  bool swarm = false;
 };
 
 struct SearchOptions {
@@ -102,8 +105,8 @@ struct SearchOptions {
   WalkOptions walk;                             // for SearchOrder::kWalk
   std::optional<CheckpointOptions> checkpoint;  // where to save; only for searches by generations
   const LoadedCheckpoint* resume = nullptr;     // where to continue from; must outlive the search
-  // Starts workers that run elsewhere, `threads` of them; only for searches by generations. Empty: the
-  // workers are threads.
+  // Starts workers that run elsewhere, `threads` of them; only for searches by generations and random
+  // walks. Empty: the workers are threads.
   StartWorker start_worker;
 };
 

@@ -31,7 +31,9 @@ std::optional<message::Any> SearchEnd::next() {
     while (!orders_.empty()) {
       message::Any order = std::move(orders_.front());
       orders_.pop_front();
-      if (!told_to_stop_ || !std::holds_alternative<message::Expand>(order)) return order;
+      const bool is_work =
+          std::holds_alternative<message::Expand>(order) || std::holds_alternative<message::Walk>(order);
+      if (!told_to_stop_ || !is_work) return order;
     }
     if (gone_) return std::nullopt;
     take_in(kPatient);

@@ -1,5 +1,5 @@
-// serve_search: the work of a worker that runs elsewhere: expands the states that a search names, and sends
-// back what their successors are (worker_link.h, worker_messages.h).
+// serve_search: the work of a worker that runs elsewhere: expands the states that a search names, or takes
+// its random walks, and sends back what the successors are (worker_link.h, worker_messages.h).
 //
 //   SocketLink link(socket);
 //   const std::optional<message::Begin> begin = await_begin(link);
@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "explore/state_path.h"
+#include "explore/walker.h"
 #include "explore/worker_link.h"
 #include "explore/worker_messages.h"
 
@@ -120,6 +121,67 @@ class PartSink : public FullSink<System> {
   State state_;
 };
 
+// Sends what is met on walks, in parts.
+class WalkWatch {
+ public:
+  explicit WalkWatch(SearchEnd& search) : search_(search), recent_(kRecent) {}
+
+  void judged(uint64_t walk, const Trace& before, Choice choice, Outcome outcome, const Digest& print) {
+    const auto depth = static_cast<uint32_t>(before.size() + 1);
+    Tally& tally = part_.tally;
+    ++tally.transitions;
+    tally.depth = std::max(tally.depth, depth);
+    tally.note(outcome, depth);
+    if (outcome.findings != 0) met_.note(outcome.findings, walk, before, choice);
+    uint64_t& recent = recent_[print.hi & (kRecent - 1)];
+    if (recent == print.lo) return;
+    recent = print.lo;
+    part_.prints.push_back(print);
+  }
+  void step_done() { send_now_and_then(); }
+  bool cut() const { return search_.told_to_stop(); }
+  bool stopped() {
+    send_now_and_then();
+    return cut();
+  }
+  void send(message::Ends ends, const CrashCounts& counts) {
+    part_.ends = ends;
+    part_.counts = counts;
+    met_.each([&](uint32_t kind, uint64_t, const Trace& trace) {
+      part_.met.push_back({kind, static_cast<uint32_t>(trace.size())});
+      part_.choices.insert(part_.choices.end(), trace.begin(), trace.end());
+    });
+    search_.send(part_);
+    part_ = {};
+    if (ends != message::Ends::kMore) met_ = {};
+    sent_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr uint32_t kRecent = 1 << 14;
+  static constexpr std::chrono::milliseconds kSendEach{50};
+
+  // So that progress moves.
+  void send_now_and_then() {
+    if (Clock::now() - sent_ >= kSendEach) send(message::Ends::kMore, {});
+  }
+
+  SearchEnd& search_;
+  std::vector<uint64_t> recent_;
+  message::Walked part_;
+  WalksMet met_;
+  Clock::time_point sent_ = Clock::now();
+};
+
+template <class System>
+void serve_walk(const System& system, const message::Walk& order, SearchEnd& search, WalkWatch& watch,
+                const std::function<CrashCounts()>& counts) {
+  const CrashCounts before = counts();
+  Walker<System, WalkWatch>(system, order.options, watch).walk(order.number, order.length);
+  watch.send(search.told_to_stop() ? message::Ends::kCut : message::Ends::kDone, counts() - before);
+}
+
 }  // namespace detail
 
 // What a worker reports beside successors.
@@ -139,6 +201,7 @@ void serve_search(const System& system, const message::Begin& begin, WorkerLink&
   } const asks{search};
   detail::StatePath<System> path(system, StopSignal::of(asks));
   detail::PartSink<System> sink(system, begin, search);
+  detail::WalkWatch watch(search);
   uint32_t level = 0;  // of the last state
   // False if there is no such path.
   const auto go = [&](const message::Expand::Path& step, std::span<const Choice> added) {
@@ -154,6 +217,10 @@ void serve_search(const System& system, const message::Begin& begin, WorkerLink&
     if (std::holds_alternative<message::End>(*order)) {
       search.send(report.account());
       return;
+    }
+    if (const auto* walk = std::get_if<message::Walk>(&*order)) {
+      detail::serve_walk(system, *walk, search, watch, report.counts);
+      continue;
     }
     const auto* expand = std::get_if<message::Expand>(&*order);
     if (expand == nullptr) return;  // no search says that

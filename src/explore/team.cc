@@ -15,6 +15,21 @@ void Tally::note_findings(FindingBits seen, uint32_t depth_reached) {
   }
 }
 
+void Tally::add(const Tally& other) {
+  transitions += other.transitions;
+  unexpanded += other.unexpanded;
+  depth = std::max(depth, other.depth);
+  marks |= other.marks;
+  for (FindingBits left = other.findings; left != 0; left &= left - 1) {
+    const int kind = std::countr_zero(left);
+    const bool first = (findings >> kind & 1) == 0;
+    least_depth[kind] =
+        first ? other.least_depth[kind] : std::min(least_depth[kind], other.least_depth[kind]);
+    times_found[kind] += other.times_found[kind];
+    findings |= FindingBits{1} << kind;
+  }
+}
+
 void Tally::merge_into(SearchResult& result) const {
   result.states += states;
   result.transitions += transitions;

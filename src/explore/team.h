@@ -41,6 +41,8 @@ struct Tally {
     if (outcome.findings != 0) note_findings(outcome.findings, depth_reached);
   }
   void note_findings(FindingBits seen, uint32_t depth_reached);
+  // What another worker counted, without its states: they may be the same ones.
+  void add(const Tally& other);
   void merge_into(SearchResult& result) const;
 };
 

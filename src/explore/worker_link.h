@@ -1,9 +1,10 @@
 // WorkerLink: the connection between a search and one worker that runs elsewhere: in another process, in a
 // guest, on another computer. What travels are choices and fingerprints, never states.
 //
-// A search by generations is given a StartWorker (SearchOptions::start_worker). It then expands no state
-// itself: each of its threads starts a worker, sends it the choices that lead to a state, and receives what
-// the successors are (worker_messages.h). The other end is serve_search() (serve_search.h).
+// A search by generations, or by random walks, is given a StartWorker (SearchOptions::start_worker). It then
+// expands no state itself: each of its threads starts a worker, sends it the choices that lead to a state or
+// the number of a walk, and receives what the successors are (worker_messages.h). The other end is
+// serve_search() (serve_search.h).
 //
 //   Result<std::unique_ptr<WorkerLink>> link = options.start_worker(0);
 //   (*link)->send(message);

@@ -14,6 +14,11 @@ struct Writer {
     out.put_all(m.paths);
     out.put_all(m.added);
   }
+  void operator()(const Walk& m) {
+    out.put(m.options);
+    out.put(m.number);
+    out.put(m.length);
+  }
   void operator()(const Stop&) {}
   void operator()(const End&) {}
   void operator()(const Lost&) {}
@@ -24,6 +29,14 @@ struct Writer {
     out.put_all(m.mark_counts);
     out.put_all(m.successors);
     out.put_all(m.shown);
+    out.put(m.counts);
+  }
+  void operator()(const Walked& m) {
+    out.put(m.ends);
+    out.put(m.tally);
+    out.put_all(m.prints);
+    out.put_all(m.met);
+    out.put_all(m.choices);
     out.put(m.counts);
   }
   void operator()(const Account& m) {
@@ -43,6 +56,11 @@ struct Reader {
     in.get_all(m.paths);
     in.get_all(m.added);
   }
+  void operator()(Walk& m) {
+    in.get(m.options);
+    in.get(m.number);
+    in.get(m.length);
+  }
   void operator()(Stop&) {}
   void operator()(End&) {}
   void operator()(Lost&) {}
@@ -53,6 +71,14 @@ struct Reader {
     in.get_all(m.mark_counts);
     in.get_all(m.successors);
     in.get_all(m.shown);
+    in.get(m.counts);
+  }
+  void operator()(Walked& m) {
+    in.get(m.ends);
+    in.get(m.tally);
+    in.get_all(m.prints);
+    in.get_all(m.met);
+    in.get_all(m.choices);
     in.get(m.counts);
   }
   void operator()(Account& m) {

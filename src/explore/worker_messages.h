@@ -5,14 +5,16 @@
 //                           ◀──     Ready, or Refused
 //   Expand                  ──▶
 //                           ◀──     Part (kMore), … Part (kDone)      or Lost
+//   Walk                    ──▶
+//                           ◀──     Walked (kMore), … Walked (kDone)
 //   Stop                    ──▶
-//                           ◀──     Part (kCut), if it was expanding
+//                           ◀──     Part or Walked (kCut), if it was at work
 //   End                     ──▶
 //                           ◀──     Account
 //
-// A second Expand may be sent before the first one is answered, so that the worker never waits. The path to a
-// state is sent as the difference from the path before: how many of its choices stay, and those that follow.
-// Both ends are the same program, so that messages have no version.
+// A second Expand or Walk may be sent before the first one is answered, so that the worker never waits. The
+// path to a state is sent as the difference from the path before: how many of its choices stay, and those
+// that follow. Both ends are the same program, so that messages have no version.
 #pragma once
 
 #include <optional>
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "explore/search.h"
+#include "explore/team.h"
 
 namespace sisyfs::message {
 
@@ -52,13 +55,23 @@ struct End {};
 // The path of an Expand asks for a choice that its state does not have.
 struct Lost {};
 
+// Takes one random walk.
+struct Walk {
+  WalkOptions options;
+  uint64_t number;
+  uint32_t length;
+};
+
+// Whether more of an answer follows.
+enum class Ends : uint8_t {
+  kMore,  // more parts follow
+  kDone,  // this is the last one
+  kCut,   // this is the last one, because the worker was told to stop
+};
+
 // Some successors of the states of an Expand.
 struct Part {
-  enum class Ends : uint8_t {
-    kMore,  // more parts follow
-    kDone,  // this is the last one
-    kCut,   // this is the last one, because the worker was told to stop
-  };
+  using Ends = message::Ends;
   struct Successor {
     Digest print;
     Choice choice;
@@ -83,13 +96,28 @@ struct Part {
   CrashCounts counts;                 // of the whole Expand, in its last part
 };
 
+// What was met on a part of a walk.
+struct Walked {
+  // The end of the shortest way to a kind of finding.
+  struct Met {
+    uint32_t kind;
+    uint32_t length;  // of its trace, in Walked::choices
+  };
+  Ends ends = Ends::kMore;
+  Tally tally;                 // of this part; its states are in `prints`
+  std::vector<Digest> prints;  // of successors
+  std::vector<Met> met;        // of the walk so far
+  std::vector<Choice> choices;
+  CrashCounts counts;  // of the whole walk, in its last part
+};
+
 // What a worker knows at the end.
 struct Account {
   std::optional<EdgeCount> edges;
   std::string trouble;  // why its results cannot be relied on; empty: they can
 };
 
-using Any = std::variant<Begin, Ready, Refused, Expand, Stop, End, Lost, Part, Account>;
+using Any = std::variant<Begin, Ready, Refused, Expand, Walk, Stop, End, Lost, Part, Walked, Account>;
 
 // As bytes.
 std::vector<std::byte> encode(const Any& message);

@@ -60,14 +60,15 @@ class DiskCheck : public Check {
                                      .edges = counts_edges()});
   }
 
-  // A process has one instance of an isolated target. So only a search by generations has several workers:
-  // they are processes. The edges of code are counted in one process.
+  // A process has one instance of an isolated target. So only searches by generations and random walks have
+  // several workers: they are processes. The edges of code are counted in one process.
   SearchOptions fitted(SearchOptions options) const override {
     if (setup().kind.isolation != Isolation::kProcess) {
       options.start_worker = nullptr;
       return options;
     }
-    if (!detail::by_generations<DiskSystem>(options)) options.start_worker = nullptr;
+    if (!detail::by_generations<DiskSystem>(options) && options.order != SearchOrder::kWalk)
+      options.start_worker = nullptr;
     if (!options.start_worker || counts_edges()) options.threads = 1;
     return options;
   }

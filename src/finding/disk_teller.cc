@@ -74,7 +74,7 @@ void DiskTeller::begin(const DiskSystemState& initial, std::span<const Step> ste
     return;
   StoryStep start;
   start.kind = StoryStep::Kind::kStart;
-  start.op = "format and mount";
+  start.op = initial.unmounted ? "format" : "format and mount";
   start.text = "these writes are not durable yet";
   tell_writes(start, log, 0);
   story_.steps.push_back(std::move(start));
@@ -88,6 +88,9 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
     return cannot(fmt::format("step {} {}", step.id,
                               state.damaged ? "needs a mounted system, and this one begins damaged"
                                             : "repairs a system that is mounted"));
+  if (state.unmounted && op.kind != OpKind::kRemount)
+    return cannot(
+        fmt::format("step {} needs a mounted system, and this one begins before its first mount", step.id));
   if (op.kind != OpKind::kFsck && !kind_.ops.has(op.kind))
     return cannot(fmt::format("step {}: the target has no op '{}'", step.id, op_name(op.kind)));
   if (op.kind == OpKind::kRestore && !state.saved_tree)

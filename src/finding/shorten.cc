@@ -32,13 +32,49 @@ bool leave_out(const Check& check, FindingKind kind, size_t count, std::vector<S
   return shorter;
 }
 
+// Whether the finding happens with `candidate` in place of `steps`, which are replaced then.
+bool take_if(const Check& check, FindingKind kind, std::vector<Step> candidate, std::vector<Step>& steps) {
+  if (!still_happens(check, kind, candidate)) return false;
+  steps = std::move(candidate);
+  return true;
+}
+
+// Leaves out failing calls, power cuts and lost events. Whether there was one.
+bool simplify(const Check& check, FindingKind kind, std::vector<Step>& steps, const std::atomic<bool>& stop) {
+  bool simpler = false;
+  for (size_t at = 0; at < steps.size(); ++at) {
+    const auto attempt = [&](auto change) {
+      if (stop.load()) return false;
+      std::vector<Step> candidate = steps;
+      change(candidate[at]);
+      const bool taken = take_if(check, kind, std::move(candidate), steps);
+      simpler |= taken;
+      return taken;
+    };
+    if (steps[at].failure.kind != InjectedFailure::Kind::kNone)
+      (void)attempt([](Step& step) { step.failure = {}; });
+    while (!steps[at].cuts.empty() && attempt([](Step& step) { step.cuts.pop_back(); })) {
+    }
+    for (size_t cut = 0; cut < steps[at].cuts.size(); ++cut)
+      for (size_t i = steps[at].cuts[cut].lost.size(); i-- > 0;)
+        (void)attempt([&](Step& step) {
+          std::vector<LostEvent>& lost = step.cuts[cut].lost;
+          lost.erase(lost.begin() + static_cast<ptrdiff_t>(i));
+        });
+  }
+  return simpler;
+}
+
 }  // namespace
 
 std::vector<Step> shorten(const Check& check, FindingKind kind, std::vector<Step> steps,
                           const std::atomic<bool>& stop) {
   for (size_t count = steps.size() / 2; count > 1 && !stop.load(); count /= 2)
     (void)leave_out(check, kind, count, steps, stop);
-  while (!stop.load() && leave_out(check, kind, 1, steps, stop)) {
+  bool better = true;
+  while (better && !stop.load()) {
+    better = leave_out(check, kind, 1, steps, stop);
+    better |= simplify(check, kind, steps, stop);
   }
   return steps;
 }

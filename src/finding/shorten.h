@@ -1,9 +1,10 @@
-// shorten(): leaves out the steps that a finding does not need.
+// shorten(): leaves out the steps that a finding does not need, and what need not go wrong in the others.
 //
 // A random walk reaches a finding by many steps, most of which have nothing to do with it. Each candidate,
 // the steps without some of them, is executed: it counts if the finding still happens at its end. Runs of
-// steps are left out first, from half of the steps down to single ones. In the result no single step can be
-// left out, unless `stop` was set before.
+// steps are left out first, from half of the steps down to single ones. Then, of each step: the failing call,
+// power cuts from the last one on, and single lost events, which survive instead. In the result none of these
+// can be left out, unless `stop` was set before.
 //
 //   finding.steps = shorten(*named.check, finding.kind, finding.steps, interrupted());
 #pragma once

@@ -46,5 +46,25 @@ TEST_F(ShortenTest, StepsThatAreNotNeededAreLeftOut) {
   EXPECT_EQ(shorten(*check, FindingKind::kNotAllowed, steps, stop), steps) << "stopped before the first try";
 }
 
+// Story: a random walk told three power cuts where one is enough.
+TEST_F(ShortenTest, PowerCutsAndLostEventsThatAreNotNeededAreLeftOut) {
+  steps = {Step{.id = 1, .op = "create /a", .failure = {}, .cuts = {}},
+           Step{.id = 2, .op = "create /b", .failure = {}, .cuts = {{.after = 1, .promises = 0, .lost = {}}}},
+           Step{.id = 3, .op = "sync", .failure = {}, .cuts = {{.after = 0, .promises = 1, .lost = {}}}}};
+  for (const auto& [id, address] : {std::pair{1u, 1u}, std::pair{2u, 2u}})
+    steps.back().cuts[0].lost.push_back({{.step = id, .nth = 1, .address = address}, {}});
+  if (!check->replay(steps).cannot_happen.empty()) GTEST_FAIL() << check->replay(steps).cannot_happen;
+  ASSERT_TRUE(check->replay(steps).story.shows(FindingKind::kNotAllowed));
+  const std::vector<Step> after = shorten(*check, FindingKind::kNotAllowed, steps, no_stop);
+  size_t cuts = 0, lost = 0;
+  for (const Step& step : after) {
+    cuts += step.cuts.size();
+    for (const PowerCut& cut : step.cuts) lost += cut.lost.size();
+  }
+  EXPECT_EQ(after.size(), 2u);
+  EXPECT_EQ(cuts, 1u);
+  EXPECT_LE(lost, 1u);
+}
+
 }  // namespace
 }  // namespace sisyfs::shorten_test

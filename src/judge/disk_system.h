@@ -54,7 +54,13 @@ class DiskSystem {
                    images = worker->machine().recoverer().images();
     const auto ops =
         static_cast<uint32_t>(std::min<size_t>(worker->ops().size(), worker->plan().setup.limits.ops));
-    for (uint32_t op = 0; op < ops && !worker->stopped(); ++op) {
+    uint32_t op = 0, end = ops;
+    if constexpr (requires { sink.picks(); })
+      if (sink.picks() && ops != 0) {
+        op = sink.pick(ops, [&](uint32_t i) { return group_of(worker->ops()[i]); });
+        end = op + 1;
+      }
+    for (; op < end && !worker->stopped(); ++op) {
       worker->run(op);
       do {
         worker->put_end(sink.next(), parts);
@@ -78,6 +84,11 @@ class DiskSystem {
   WorkerPool& workers() const { return *workers_; }
 
  private:
+  // The kind of an op for random walks: calls that must fail are kinds of their own.
+  static uint32_t group_of(const Candidate& candidate) {
+    return static_cast<uint32_t>(candidate.op.kind) + (candidate.error == 0 ? 0 : 32);
+  }
+
   DiskSystem(std::unique_ptr<WorkerPool> workers, State initial)
       : workers_(std::move(workers)), initial_(std::move(initial)) {}
 

@@ -16,10 +16,11 @@ struct DiskSystemState {
   // Only to be assigned to.
   DiskSystemState() : disk(Image(Geometry{1, BlockCount(1)})), expectation(Contract::kAtomic, Tree()) {}
 
-  bool damaged = false;  // a start with a damaged disk: not mounted, and fsck comes first
-  bool over = false;     // the path ended with a broken promise; the rest says nothing
-  Digest print;          // fingerprint of disk, memory, expectation, saved tree, failures and judges' values
-  MediaState disk;       // the log holds what is in doubt and nothing else
+  bool damaged = false;    // a start with a damaged disk: not mounted, and fsck comes first
+  bool unmounted = false;  // a start before the first mount, which comes first as the op remount
+  bool over = false;       // the path ended with a broken promise; the rest says nothing
+  Digest print;     // fingerprint of disk, memory, expectation, saved tree, failures and judges' values
+  MediaState disk;  // the log holds what is in doubt and nothing else
   Snapshot memory;
   Expectation expectation;
   std::optional<Tree> saved_tree;  // what the op snapshot kept, until restore brings it back

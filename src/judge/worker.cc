@@ -91,6 +91,7 @@ int Worker::put_initial(DiskSystemState& to) {
   Tree tree;
   if (const int error = machine_.start(&tree)) return error;
   to.damaged = setup_.start.damage != nullptr;
+  to.unmounted = setup_.start.unmounted;
   to.over = false;
   to.memory = machine_.memory();
   to.disk = machine_.settler().settle(machine_.disk());
@@ -111,6 +112,8 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
   places_.clear();
   if (from.damaged)
     ops_.assign(1, {Op::of(OpKind::kFsck)});
+  else if (from.unmounted)
+    ops_.assign(1, {Op::of(OpKind::kRemount)});
   else if (setup_.script != nullptr)
     list_script(from);
   else
@@ -123,7 +126,7 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
   seen_crashes_.clear();
   crash_.at_point = false;
   machine_.cuts().clear_counts();
-  machine_.begin(from.memory, from.disk);
+  machine_.begin(from.memory, from.disk, from.unmounted);
   reference_.begin(from.expectation, from.saved_tree);
   for (size_t i = 0; i < further_.size(); ++i) further_[i]->begin(from.values[i]);
 }
@@ -355,7 +358,7 @@ Digest Worker::crash_digest() {
 
 // What does not depend on the disk. False if the path is over.
 bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const {
-  to.damaged = false;
+  to.damaged = to.unmounted = false;
   to.over = crash_.over;
   to.print = kOverPrint;
   if (crash_.over) return false;
@@ -399,7 +402,7 @@ void Worker::put_comeback(const Recovery& recovery, const MediaState& disk, Disk
 }
 
 void Worker::put_end(DiskSystemState& to, Parts parts) {
-  to.damaged = false;
+  to.damaged = to.unmounted = false;
   to.over = op_.over;
   to.print = kOverPrint;
   if (op_.over) return;

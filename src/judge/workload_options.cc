@@ -131,6 +131,11 @@ OptionSpec both_ways_spec(bool by_default) {
                           "recovery by mount alone must give the same tree as fsck and mount");
 }
 
+OptionSpec first_mount_spec() {
+  return OptionSpec::flag("first_mount", false,
+                          "begin before the first mount: power cuts may lose what format left unflushed");
+}
+
 OptionSpec failures_spec() {
   return OptionSpec::integer("failures", 0, 3, 0, "disk accesses that fail on a path, at most");
 }
@@ -185,6 +190,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.cuts.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
+  setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 

@@ -42,6 +42,10 @@ Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules&
 
 int Machine::start(Tree* tree) {
   if (const int error = target_->format(media_)) return error;
+  if (setup_.start.unmounted) {
+    memory_ = save();
+    return 0;
+  }
   if (const int error = run_start(tree)) return error;
   // What was written until now was on the disk before the search began.
   media_.load(MediaState(media_.state().current));
@@ -70,9 +74,10 @@ int Machine::run_start(Tree* tree) {
   return 0;
 }
 
-void Machine::begin(const Snapshot& memory, const MediaState& disk) {
+void Machine::begin(const Snapshot& memory, const MediaState& disk, bool unmounted) {
   from_memory_ = &memory;
   from_disk_ = &disk;
+  from_unmounted_ = unmounted;
   ways_.begin_state(disk);
 }
 
@@ -82,13 +87,14 @@ void Machine::load() {
     abilities_.memory->load(*from_memory_, media_);
   } else {
     target_->power_cut();
-    (void)target_->mount(media_);
+    if (!from_unmounted_) (void)target_->mount(media_);
   }
 }
 
 OpResult Machine::call(const Op& op) {
   if (op.kind != OpKind::kRemount) return target_->apply(op);
-  if (const int error = target_->unmount()) return OpResult::of(error);
+  if (!from_unmounted_)
+    if (const int error = target_->unmount()) return OpResult::of(error);
   return OpResult::of(target_->mount(media_));
 }
 

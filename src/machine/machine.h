@@ -37,12 +37,12 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   virtual ~Machine() = default;
 
-  // The formatted target after the ops of the start: mounted, or damaged and not mounted. The tree is what is
-  // there. An errno if it cannot be had.
+  // The formatted target after the ops of the start: mounted; or damaged, or before its first mount, and not
+  // mounted. The tree is what is there. An errno if it cannot be had.
   int start(Tree* tree);
 
-  // Ops begin from this state from now on. Borrows both.
-  void begin(const Snapshot& memory, const MediaState& disk);
+  // Ops begin from this state from now on. Borrows both. `unmounted`: the first op is the first mount.
+  void begin(const Snapshot& memory, const MediaState& disk, bool unmounted = false);
   // Which way the op goes; see ways.h.
   Ways& ways() { return ways_; }
   // One way of an op. False if the failure of this way did not come about; then nothing can be said of it.
@@ -110,6 +110,7 @@ class Machine {
   FirstReads reads_;
   const Snapshot* from_memory_ = nullptr;
   const MediaState* from_disk_ = nullptr;
+  bool from_unmounted_ = false;
   Episode episode_;
   Snapshot memory_;
   ReadBack read_back_;

@@ -56,6 +56,9 @@ struct RecoverySetup {
 // makes the repair report is no finding; what is left after the repair is.
 struct StartSetup {
   std::vector<Op> ops;
+  // Without ops and damage: the search begins before the first mount. Nothing that format left unflushed is
+  // durable, and the first step is the mount (remount).
+  bool unmounted = false;
   std::function<void(Disk&)> damage;
 };
 

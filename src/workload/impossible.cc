@@ -64,7 +64,13 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
   each_path(OpKind::kAppend, [&](const Path& path) { return Op::append(path, length); });
   each_path(OpKind::kTruncate, [&](const Path& path) { return Op::truncate(path, 0); });
   each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });
-  for (OpKind kind : {OpKind::kReaddir, OpKind::kStat, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
+  // Targets differ in whether stat follows a symbolic link, so it is not tried on one.
+  for (const Path& path : paths_) {
+    Stat stat;
+    if (!has(OpKind::kStat) || (tree.lstat(path, &stat) == 0 && stat.type == FileType::kSymlink)) continue;
+    attempt(Op::of(OpKind::kStat, path));
+  }
+  for (OpKind kind : {OpKind::kReaddir, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
   if (bounds_.handles) plain(OpKind::kOpen);
   for (const std::string& name : bounds_.xattr_names) {
     for (OpKind kind : {OpKind::kGetxattr, OpKind::kRemovexattr})

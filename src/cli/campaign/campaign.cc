@@ -10,6 +10,7 @@
 
 #include "adapters/plugin/plugin_check.h"
 #include "base/printable.h"
+#include "cli/campaign/campaign_findings.h"
 #include "cli/campaign/schedule.h"
 #include "cli/campaign/small_disk.h"
 #include "cli/campaign/stages.h"
@@ -37,10 +38,15 @@ constexpr const char* kCutsInRecovery = "power cuts in recovery";  // as not_tri
 constexpr uint32_t kAllOps = ~uint32_t{0};
 // The part of the budget at which a round of another stage is dearer than the first walks.
 constexpr double kBeforeWalks = 0.02;
+// There are many other stages. With this the walks get about half of the budget.
+constexpr double kFavourOfWalks = 4;
 // A shorter way to what a walk found is searched for this part of what is left of the budget.
 constexpr double kForAShorterWay = 0.25;
 // The same for each simpler stage in which it may be found, too.
 constexpr double kForASimplerWay = 0.1;
+// After a finding that needs a failing access, or of a call that must fail, others are looked for: this part
+// of the budget.
+constexpr double kForAGraverFinding = 0.1;
 // Worker processes take some time to begin. Searches that are cheaper run in the process of the campaign.
 constexpr double kWorthACrew = 0.3;
 
@@ -67,7 +73,9 @@ class Campaign {
   Result<Made> make(const Stage& stage, const Schedule::Task& task);
   Result<std::vector<std::string>> settings_of(const Stage& stage);
   void set_order(const Stage& stage, const Schedule::Task& task, SearchOptions& options) const;
-  FindingBits watched(const Check& check) const;
+  FindingBits watched(const Stage& stage, const Check& check) const;
+  bool is_enough() const;
+  double spent() const { return budget_ - schedule_.left(); }
   Status report_findings(const Stage& stage, Made& made, const SearchResult& result);
   Status find_shorter(const Made& made, ToldFinding& told);
   Schedule::End end_of(const Stage& stage, const SearchResult& result, const Schedule::Task& task) const;
@@ -87,7 +95,7 @@ class Campaign {
   const double budget_;
   Schedule schedule_;
   CampaignReport report_;
-  std::vector<FindingKind> known_;                 // kinds that were found
+  CampaignFindings found_;
   std::optional<uint64_t> smallest_;               // blocks of the smallest disk
   uint32_t performed_ = 0;                         // kinds of op, in all stages
   std::map<std::string, bool> marks_;              // whether they were reached, in any stage
@@ -104,7 +112,8 @@ std::vector<Schedule::StageKind> kinds_of(const std::vector<Stage>& stages, doub
   std::vector<Schedule::StageKind> kinds;
   for (const Stage& stage : stages) {
     const bool walks = stage.kind == Stage::Kind::kWalks;
-    kinds.push_back({.elastic = walks, .first = walks ? budget * kBeforeWalks : 0});
+    kinds.push_back(
+        {.elastic = walks, .first = walks ? budget * kBeforeWalks : 0, .favour = walks ? kFavourOfWalks : 1});
   }
   return kinds;
 }
@@ -124,6 +133,13 @@ double budget_of(const CampaignRequest& request) {
     for (const DoneTask& task : request.saved->done) used += task.cost;
   return used + new_budget_of(options);
 }
+
+bool sets(const Stage& stage, std::string_view setting) {
+  return std::find(stage.settings.begin(), stage.settings.end(), setting) != stage.settings.end();
+}
+
+// Whether findings of a stage may be minor.
+bool may_be_minor(const Stage& stage) { return sets(stage, "failures=1") || sets(stage, "impossible=on"); }
 
 Campaign::Campaign(const CampaignRequest& request, std::vector<Stage> stages)
     : request_(request),
@@ -154,11 +170,12 @@ int Campaign::run() {
     if (const Status s = do_task(*task); !s) return fail(s.error());
     if (report_.stopped == Stop::kInterrupted) break;
     if (is_time_to_save()) save_if_possible();
-    if (report_.findings.empty() || request_.all) continue;
-    if (const Status s = tell_in_simplest(*task); !s) return fail(s.error());
+    if (!is_enough()) continue;
+    if (!found_.grave().empty())
+      if (const Status s = tell_in_simplest(*task); !s) return fail(s.error());
     break;
   }
-  if (interrupted().load() && report_.findings.empty()) report_.stopped = Stop::kInterrupted;
+  if (interrupted().load() && !found_.any()) report_.stopped = Stop::kInterrupted;
   conclude();
   const int exit = print();
   const bool can_go_on = report_.verdict == Verdict::kUnknown || (request_.all && !schedule_.all_exhausted());
@@ -172,23 +189,30 @@ int Campaign::run() {
   return exit;
 }
 
+bool Campaign::is_enough() const {
+  if (request_.all) return false;
+  const std::optional<double>& minor_at = found_.first_minor_at();
+  return !found_.grave().empty() || (minor_at && spent() >= *minor_at + budget_ * kForAGraverFinding);
+}
+
 // A stern stage may have come to this depth before a simpler one. If a simpler one has a finding too, that is
 // the one to tell.
 Status Campaign::tell_in_simplest(const Schedule::Task& found) {
-  const size_t all = report_.findings.size();
+  const size_t all = found_.grave().size();
   for (size_t i = 0; i < found.stage && !interrupted().load(); ++i) {
     const StageReport& report = report_.stages[i];
     if (stages_[i].kind != Stage::Kind::kDeepened || !report.left_out.empty() || report.exhausted) continue;
+    if (may_be_minor(stages_[i]) && !may_be_minor(stages_[found.stage])) continue;
     const uint32_t depth = stages_[found.stage].kind == Stage::Kind::kWalks
-                               ? static_cast<uint32_t>(report_.findings.front().finding.steps.size())
+                               ? static_cast<uint32_t>(found_.grave().front().finding.steps.size())
                                : found.round;
     if (report.rounds >= depth) continue;
-    known_.clear();
+    found_.forget_grave_kinds();
     if (const Status s = do_task({i, depth, schedule_.left() * kForASimplerWay, budget_ * kForASimplerWay});
         !s)
       return s;
-    if (report_.findings.size() == all) continue;
-    report_.findings.erase(report_.findings.begin(), report_.findings.begin() + static_cast<ptrdiff_t>(all));
+    if (found_.grave().size() == all) continue;
+    found_.drop_grave(all);
     return {};
   }
   return {};
@@ -215,7 +239,8 @@ void Campaign::set_order(const Stage& stage, const Schedule::Task& task, SearchO
     options.walk = {.walks = kFirstWalks << (task.round - 1),
                     .length = stage.walk_length,
                     .seed = request_.seed * 1'000'003 + task.round,
-                    .setbacks_rarer = stage.setbacks_rarer};
+                    .setbacks_rarer = stage.setbacks_rarer,
+                    .swarm = true};
     // The walks of a round are the same, whatever finds something first.
     options.stop = StopRule::kNever;
   } else {
@@ -234,11 +259,10 @@ void Campaign::set_order(const Stage& stage, const Schedule::Task& task, SearchO
 }
 
 // Kinds that were asked for, and not yet found.
-FindingBits Campaign::watched(const Check& check) const {
+FindingBits Campaign::watched(const Stage& stage, const Check& check) const {
   FindingBits bits = request_.only.empty() ? check.kinds().all() : 0;
   for (const FindingInfo& kind : request_.only) bits |= check.kinds().bit_or_none(kind.kind);
-  for (const FindingKind kind : known_) bits &= ~check.kinds().bit_or_none(kind);
-  return bits;
+  return bits & ~found_.known(check.kinds(), may_be_minor(stage));
 }
 
 Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& task) {
@@ -254,11 +278,9 @@ Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& 
   SearchOptions options = request_.options;
   options.digest_visited = false;
   set_order(stage, task, options);
-  options.watched = watched(*named->check);
+  options.watched = watched(stage, *named->check);
   if (options.watched == 0) return bad_input("it cannot have such a finding");
-  const bool compares =
-      std::find(stage.settings.begin(), stage.settings.end(), "both_ways=on") != stage.settings.end();
-  if (compares && named->check->kinds().bit_or_none(FindingKind::kTwoOutcomes) == 0)
+  if (sets(stage, "both_ways=on") && named->check->kinds().bit_or_none(FindingKind::kTwoOutcomes) == 0)
     return bad_input("the target does not claim that its mount recovers without the check");
   if (request_.box != nullptr && task.predicted >= kWorthACrew)
     options.start_worker = crew_of(named->setup, *request_.box);
@@ -271,7 +293,7 @@ Schedule::End Campaign::end_of(const Stage& stage, const SearchResult& result,
                                const Schedule::Task& task) const {
   if (result.stopped == Stop::kMemory) return Schedule::End::kExhausted;  // as far as memory reaches
   if (result.stopped != Stop::kNo && result.stopped != Stop::kFinding) return Schedule::End::kCut;
-  bool last = result.exhausted;
+  bool last = result.exhausted || (stage.rounds != 0 && task.round >= stage.rounds);
   if (stage.kind == Stage::Kind::kWalks) {
     // Twice as many walks that met no more states: there is little more to meet.
     const bool nothing_new = task.round > 1 && result.states <= last_walk_states_.at(task.stage);
@@ -355,10 +377,8 @@ Status Campaign::report_findings(const Stage& stage, Made& made, const SearchRes
       told.story = made.named.check->replay(told.finding.steps).story;
       if (const Status s = find_shorter(made, told); !s) return s;
     }
-    if (std::find(known_.begin(), known_.end(), kind) == known_.end()) known_.push_back(kind);
-    StageReport& report = report_.stages[static_cast<size_t>(&stage - stages_.data())];
-    report.found.push_back(kind);
-    report_.findings.push_back(std::move(told));
+    if (found_.keep(std::move(told), spent()))
+      report_.stages[static_cast<size_t>(&stage - stages_.data())].found.push_back(kind);
   }
   if (!traced->why.empty()) to_stderr(fmt::format("sisyfs: no trace of {}\n", traced->why));
   return {};
@@ -467,7 +487,7 @@ Status Campaign::save() {
   saved.memory_bytes = request_.options.bounds.memory_bytes;
   saved.smallest_blocks = smallest_.value_or(0);
   saved.done = done_;
-  for (const ToldFinding& told : report_.findings) saved.findings.push_back(make_token(told.finding));
+  for (const ToldFinding& told : found_.all()) saved.findings.push_back(make_token(told.finding));
   last_save_ = Clock::now();
   return write_file(request_.checkpoint, campaign_text(saved));
 }
@@ -502,8 +522,7 @@ Status Campaign::restore(const SavedCampaign& saved) {
     Replayed replayed = named->check->replay(finding->steps);
     if (!replayed.cannot_happen.empty() || !replayed.story.shows(finding->kind))
       return unfit(fmt::format("a finding does not happen any more: {}", token));
-    known_.push_back(finding->kind);
-    report_.findings.push_back({*std::move(finding), std::move(replayed.story)});
+    (void)found_.keep({*std::move(finding), std::move(replayed.story)}, spent());
   }
   return {};
 }
@@ -513,11 +532,12 @@ void Campaign::conclude() {
   std::erase_if(report_.stages, [&](const StageReport& stage) {
     return !stage.left_out.empty() && stage.name == "coverage";
   });
+  report_.findings = found_.all();
   report_.seconds = seconds_since(start_);
   report_.threads = request_.options.threads;
   for (const auto& [mark, reached] : marks_) (reached ? report_.reached : report_.never).push_back(mark);
   if (never_) note_not_tried();
-  if (!report_.findings.empty() || !known_.empty())
+  if (found_.any())
     report_.verdict = Verdict::kFail;
   else if (report_.stopped != Stop::kInterrupted && schedule_.all_exhausted() && all_searches_exhausted())
     report_.verdict = Verdict::kPass;

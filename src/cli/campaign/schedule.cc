@@ -19,7 +19,8 @@ constexpr double kNoise = 1e-5;
 }  // namespace
 
 Schedule::Schedule(const std::vector<StageKind>& stages, double budget) : budget_(budget) {
-  for (const StageKind& kind : stages) stages_.push_back({.elastic = kind.elastic, .predicted = kind.first});
+  for (const StageKind& kind : stages)
+    stages_.push_back({.elastic = kind.elastic, .predicted = kind.first, .favour = kind.favour});
 }
 
 std::optional<Schedule::Task> Schedule::next() const {
@@ -28,7 +29,7 @@ std::optional<Schedule::Task> Schedule::next() const {
   const Stage* elastic = nullptr;  // the one that has had least
   for (const Stage& stage : stages_) {
     if (stage.exhausted) continue;
-    if (best == nullptr || stage.predicted < best->predicted) best = &stage;
+    if (best == nullptr || stage.predicted / stage.favour < best->predicted / best->favour) best = &stage;
     if (stage.elastic && (elastic == nullptr || stage.spent < elastic->spent)) elastic = &stage;
   }
   if (best == nullptr) return std::nullopt;

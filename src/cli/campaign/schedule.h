@@ -27,6 +27,7 @@ class Schedule {
     bool elastic = false;
     double first =
         0;  // what its first round is taken to cost; 0: nothing, so it comes before all second ones
+    double favour = 1;  // its rounds come before those of others that cost less by up to this factor
   };
   struct Task {
     size_t stage = 0;
@@ -55,10 +56,11 @@ class Schedule {
  private:
   struct Stage {
     bool elastic = false;
+    double predicted = 0;  // cost of the next round
+    double favour = 1;
     bool exhausted = false;
-    uint32_t round = 1;    // the next one
-    double last = 0;       // cost of the last complete round
-    double predicted = 0;  // of the next one
+    uint32_t round = 1;  // the next one
+    double last = 0;     // cost of the last complete round
     double spent = 0;
   };
 

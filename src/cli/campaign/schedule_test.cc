@@ -45,6 +45,18 @@ TEST(ScheduleTest, CheapStagesGoDeepAndDearOnesAreNotForgotten) {
   EXPECT_LE(spent[0] + spent[1], 1000.001);
 }
 
+TEST(ScheduleTest, AFavouredStageGetsALargerShare) {
+  Schedule schedule({{.elastic = false}, {.elastic = false, .favour = 4}}, 1000);
+  std::map<size_t, double> spent;
+  while (const auto task = schedule.next()) {
+    const double cost = std::min(task->limit, cost_of(*task, 1, 2));
+    spent[task->stage] += cost;
+    schedule.ended(*task, cost, cost == task->limit ? End::kCut : End::kDone);
+  }
+  EXPECT_GT(spent[1], 1.9 * spent[0]);
+  EXPECT_GT(spent[0], 100);
+}
+
 TEST(ScheduleTest, TheRestOfTheBudgetGoesToAnElasticStage) {
   Schedule schedule({{.elastic = false}, {.elastic = true}}, 10);
   schedule.ended(*schedule.next(), 4, End::kDone);  // its next round would take 24

@@ -27,6 +27,7 @@ struct StageSpec {
   std::vector<Wanted> settings;
   uint32_t walk_length = 0;
   uint32_t setbacks_rarer = 1;
+  uint32_t rounds = 0;
 };
 
 constexpr bool kNeeded = true;
@@ -59,6 +60,13 @@ const std::vector<StageSpec>& specs() {
        "power cuts in recovery that lose any of the unflushed writes",
        Kind::kDeepened,
        {kAnyOrder, {"nesting", {"1"}, kNeeded}}},
+      {"first-mount",
+       "power cuts before and in the first mount, while what format wrote is not durable",
+       Kind::kDeepened,
+       {kAnyOrder, {"first_mount", {"on"}, kNeeded}},
+       0,
+       1,
+       1},
       {"both-ways",
        "recovery by mount alone against check and mount",
        Kind::kDeepened,
@@ -93,37 +101,34 @@ const std::vector<StageSpec>& specs() {
        {kInOrder, {"names", {"colliding"}, kNeeded}}},
       {"coverage", "first the states that reached new code", Kind::kCoverage, {kInOrder}},
       {"long-life",
-       "random walks over few files: many syncs and mounts, so that logs and numbers wrap",
+       "random walks with few power cuts: many syncs and mounts, so that logs and numbers wrap",
        Kind::kWalks,
-       {kInOrder,
-        {"files", {"1"}},
-        {"dirs", {"0"}},
-        {"links", {"off"}},
-        {"one_write", {"on"}},
-        {"system_ops", {"1000"}, kNeeded}},
+       {kInOrder, {"system_ops", {"1000"}, kNeeded}},
        200,
        200},
       {"walks",
        "random walks over many files, with power cuts that lose any of the unflushed writes",
        Kind::kWalks,
        {kAnyOrder,
-        {"files", {"3"}},
-        {"dirs", {"2"}},
+        {"files", {"8", "3"}},
+        {"dirs", {"3", "2"}},
         {"write", {"3"}},
         {"file_blocks", {"6", "2"}},
         {"truncates", {"all"}},
         {"offsets", {"all"}},
         {"reads", {"on"}},
+        {"impossible", {"on"}},
         {"system_ops", {"1000"}}},
-       60},
+       60,
+       20},
   };
   return all;
 }
 
 // Of the options by which the stages differ, those that are not about the size of the workload.
-constexpr std::string_view kSearchOptions[] = {"crash",      "device",     "nesting", "all_nested",
-                                               "impossible", "failures",   "fail",    "both_ways",
-                                               "samples",    "sample_seed"};
+constexpr std::string_view kSearchOptions[] = {"crash",       "device",   "nesting",    "all_nested",
+                                               "impossible",  "failures", "fail",       "both_ways",
+                                               "first_mount", "samples",  "sample_seed"};
 
 std::string_view name_in(std::string_view setting) { return setting.substr(0, setting.find('=')); }
 
@@ -161,7 +166,7 @@ Setting setting_of(const Wanted& wanted, const std::vector<OptionSpec>& options)
 
 std::optional<Stage> stage_of(const StageSpec& spec, const std::vector<OptionSpec>& options,
                               const std::vector<std::string>& given) {
-  Stage stage{spec.name, spec.says, spec.kind, {}, spec.walk_length, spec.setbacks_rarer};
+  Stage stage{spec.name, spec.says, spec.kind, {}, spec.walk_length, spec.setbacks_rarer, spec.rounds};
   bool only_defaults = true;  // all that makes it is the default, or has been set by the user
   for (const Wanted& wanted : spec.settings) {
     const bool is_given = std::any_of(given.begin(), given.end(),

@@ -27,6 +27,7 @@ struct Stage {
   std::vector<std::string> settings;  // beyond those of the user
   uint32_t walk_length = 0;           // of kWalks
   uint32_t setbacks_rarer = 1;        // of kWalks: WalkOptions::setbacks_rarer
+  uint32_t rounds = 0;                // after so many, other stages try the rest; 0: no limit
 };
 
 // All stages that a target with these options can have, in their order. Of the settings of a stage those are

@@ -53,7 +53,7 @@ TEST(StagesTest, OtherWordsOfAnOptionAreKnown) {
 
 TEST(StagesTest, WhatTheUserHasSetStays) {
   const std::vector<Stage> stages = stages_for(disk_options(), {"files=4"});
-  EXPECT_THAT(named(stages, "walks").settings, ElementsAre("system_ops=1000"));
+  EXPECT_THAT(named(stages, "walks").settings, ElementsAre("impossible=on", "system_ops=1000"));
   EXPECT_THAT(names_of(stages), Not(Contains("large"))) << "only the number of files would differ";
 }
 
@@ -78,6 +78,7 @@ TEST(StagesTest, AListChooses) {
 TEST(StagesTest, TheirOwnOptionsMeanOneSearch) {
   EXPECT_TRUE(is_of_one_search("crash=none"));
   EXPECT_TRUE(is_of_one_search("nesting=1"));
+  EXPECT_TRUE(is_of_one_search("first_mount=on"));
   EXPECT_FALSE(is_of_one_search("files=3"));
   EXPECT_FALSE(is_of_one_search("crashes=3"));
 }
