@@ -49,6 +49,8 @@ class Trial {
     if (result.error != expected.error)
       return fail("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
                   errno_text(expected.error));
+    if (result.value != expected.value)
+      return fail("'{}' answers {} bytes, expected {}", to_text(op), result.value, expected.value);
     return fail("'{}' does not give back what was written", to_text(op));
   }
 
@@ -126,8 +128,7 @@ class Trial {
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
     const Walk walk = target_.walk();
-    if (walk.error != 0)
-      return fail("{} cannot be read: {}", std::string(walk.where.text()), errno_text(walk.error));
+    if (walk.error != 0) return fail("{}", error_text(walk));
     if (walk.tree == tree_) return true;
     return fail("mounted again: {}", why_ == nullptr ? "" : first_difference(walk.tree, tree_));
   }

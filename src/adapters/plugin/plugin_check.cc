@@ -108,7 +108,11 @@ Status try_start(PluginHost& host, const TargetKind& kind, FreshContent fresh) {
   };
   if (Status s = tell("format", target->format(disk)); !s) return s;
   if (Status s = tell("mount", target->mount(disk)); !s) return s;
-  return tell("a look at the root directory", target->walk().error);
+  const Walk walk = target->walk();
+  if (Status s = tell("a look at the root directory", walk.why == nullptr ? walk.error : 0); !s) return s;
+  if (walk.why == nullptr) return {};
+  return bad_input(
+      fmt::format("{} cannot be brought to its start: {}", host.code().path(), error_text(walk)));
 }
 
 // Checks that a fresh file system has room for the file of the trial of use. Otherwise no recovery would pass
