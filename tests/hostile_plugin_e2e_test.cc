@@ -143,6 +143,11 @@ TEST(HostilePluginE2eTest, AnswersWithoutEndOrSenseAreFindings) {
       {"endless@readdir", "it lists names without end"},
       {"endless@fsck", "its fsck tells problems without end"},
       {"root_id@stat", "wrong-effect (O2"},
+      {"slash@readdir", "/ cannot be read: its readdir gives a name with a '/' in it"},
+      {"again@readdir", "/a cannot be read: readdir gives this name twice"},
+      {"type@stat", "cannot be read: the type in its stat is none of enum sisyfs_file_type"},
+      {"huge@write", "answers 1099511627776 bytes, expected "},
+      {"positive@create", "answers EOVERFLOW"},
       {"least@create", "answers EOVERFLOW"},
       {"no_errno@create", "answers EOVERFLOW"}};
   for (const auto& [deed, text] : answers) {

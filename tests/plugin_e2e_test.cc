@@ -263,6 +263,18 @@ TEST(PluginTest, TheDiskIsWhatTheUserSays) {
   EXPECT_THAT(odd.text, HasSubstr("is not a whole number of blocks"));
 }
 
+// Regression: the stage small-disk took a disk on which a file could be made and nothing written to it. A
+// recovery on such a disk was not-usable (R5), because its trial writes to a file.
+TEST(PluginTest, ADiskWithoutRoomForAFileIsNoDisk) {
+  const Answer a = check_plugin("plot", "--set blocks=1 --depth 1");
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("the disk of 1 blocks of 512 bytes is too small for "));
+  EXPECT_THAT(a.text, HasSubstr(": 'append /a 512' answers ENOSPC on a fresh file system"));
+  EXPECT_EQ(check_plugin("plot", "--set blocks=2 --depth 2").code, 0);
+  const Answer stage = check_plugin("plot", "--stages small-disk --budget 1s");
+  EXPECT_EQ(stage.code, 0) << stage.text;
+}
+
 TEST(PluginTest, ASkeletonBuildsAndIsClean) {
   const TemporaryDirectory where;
   const std::string in = "cd '" + where.file("") + "' && ";

@@ -385,11 +385,18 @@ std::string Expectation::why_not_by_object(const Tree& recovered) const {
 std::string Expectation::why_not(const Tree& recovered, std::span<const Tree> past) const {
   if (crash_allowed(recovered)) return {};
   const std::string from_now = first_difference(recovered, now_);
+  // What the call in flight leads to may be nearer.
+  std::string from_after;
+  if (in_op_ && !(after_ == now_)) {
+    if (std::string text = first_difference(recovered, after_); text != from_now)
+      from_after = "; against what the call leads to: " + std::move(text);
+  }
   const size_t allowed = older().size() + 1 + (in_op_ && !(after_ == now_) ? 1 : 0);
   if (const auto at = std::find(past.rbegin(), past.rend(), recovered); at != past.rend()) {
     const auto back = at - past.rbegin() + 1;
-    return fmt::format("lost durability: the tree {} before what was promised came back; {}",
-                       back == 1 ? std::string("just") : fmt::format("{} changes", back), from_now);
+    return fmt::format("lost durability: the tree {} before what was promised came back; {}{}",
+                       back == 1 ? std::string("just") : fmt::format("{} changes", back), from_now,
+                       from_after);
   }
   if (by_object()) return why_not_by_object(recovered);
   if (allowed == 1) return fmt::format("not the tree that was promised: {}", from_now);

@@ -59,6 +59,24 @@ TEST(AtomicTest, TreeFromBeforeThePromiseIsLostDurability) {
   EXPECT_EQ(e.why_not(with("a"), past), "");
 }
 
+// Story: a rename that moved /a lost /b as well, and the report said that /a is missing, which is right.
+TEST(AtomicTest, LostDurabilityInACallIsComparedWithWhatTheCallLeadsTo) {
+  for (const Contract contract : {Contract::kAtomic, Contract::kNames}) {
+    Expectation e(contract, with("ab"));
+    e.begin_op(with("bc"));
+    const Tree past[] = {with("")};
+    EXPECT_EQ(e.why_not(with(""), past),
+              "lost durability: the tree just before what was promised came back; file /a: missing; "
+              "against what the call leads to: file /b: missing");
+    EXPECT_EQ(e.why_not(with("")),
+              contract == Contract::kNames
+                  ? "names, types, links and attributes are not those of the tree now: file /a: missing; "
+                    "nor those of what the call leads to: file /b: missing"
+                  : "none of the 2 allowed trees; against the tree now: file /a: missing; against what the "
+                    "call leads to: file /b: missing");
+  }
+}
+
 TEST(AtomicTest, DeletedFileDoesNotComeBackAfterThePromise) {
   Expectation e(Contract::kAtomic, with("a"));
   run(e, with(""));

@@ -43,9 +43,13 @@ bool files_allowed(const History& history, const ContractRules& rules, const Tre
 
 bool names_allows(const History& history, const ContractRules& rules, const Tree& recovered,
                   std::string* why) {
-  if (why)
+  if (why) {
     *why = fmt::format("names, types, links and attributes are not those of the tree now: {}",
                        first_difference(recovered, *history.now));
+    if (history.size() > history.older.size() + 1)
+      *why += fmt::format("; nor those of what the call leads to: {}",
+                          first_difference(recovered, history[history.size() - 1]));
+  }
   const size_t first = mutant(Mutant::kOldNames) ? 0 : history.older.size();
   for (size_t i = history.size(); i-- > first;) {
     SameShape shape(history[i], recovered, SameShape::Sizes::kAny);

@@ -377,11 +377,10 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
        {FindingKind::kWrongEffect, FindingKind::kFailedChange, FindingKind::kHiddenError}) {
     if (!found(findings, kind) || (kind == FindingKind::kHiddenError && answered_wrong)) continue;
     const Walk walk = machine.walk_again();
-    step.observed.push_back(
-        {kind,
-         walk.error != 0
-             ? fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error))
-             : first_difference(walk.tree, worker_->reference().after().now()) + stale_text(walk.tree)});
+    step.observed.push_back({kind, walk.error != 0
+                                       ? error_text(walk)
+                                       : first_difference(walk.tree, worker_->reference().after().now()) +
+                                             stale_text(walk.tree)});
     step.expected.push_back(kind == FindingKind::kFailedChange
                                 ? "the tree as it was: the op has failed"
                                 : "the tree that the reference has after this op");
@@ -548,9 +547,7 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
     observe(FindingKind::kNotMountable,
             fmt::format("mount answers {}{}", errno_text(notes.mount_error), why_not_mounted), "it mounts");
   if (found(findings, FindingKind::kNotWalkable))
-    observe(FindingKind::kNotWalkable,
-            fmt::format("{} cannot be read: {}", notes.walk.where.text(), errno_text(notes.walk.error)),
-            "everything can be read");
+    observe(FindingKind::kNotWalkable, error_text(notes.walk), "everything can be read");
   if (found(findings, FindingKind::kNotAllowed) && damaged)
     observe(FindingKind::kNotAllowed, first_difference(recovery.tree, worker_->reference().at_point().now()),
             "all that was there and is not damaged");

@@ -171,7 +171,11 @@ void ReferenceJudge::doubt(const Op& op) {
 
 bool ReferenceJudge::came_back_older(const OpEnd& end) {
   const Episode& episode = *end.episodes[0];
-  if (episode.op.kind != OpKind::kRemount || episode.answer.error != 0 || !from_->is_in_doubt()) return false;
+  if (episode.op.kind != OpKind::kRemount || episode.answer.error != 0) return false;
+  // Where every call that succeeds is durable, the window holds only what calls with an injected failure may
+  // have done.
+  const bool refused = setup_.kind.claims.all_durable() && !from_->older().empty();
+  if (!from_->is_in_doubt() && !refused) return false;
   Walk walk = end.walk_again();
   if (walk.error != 0 || !from_->crash_allowed(walk.tree)) return false;
   after_.is_read_back(std::move(walk.tree));

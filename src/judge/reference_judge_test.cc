@@ -193,6 +193,39 @@ TEST_F(ReferenceJudgeTest, WhatWasRefusedBecauseOfAFailureMayBeThere) {
   EXPECT_FALSE(allowed(kA)) << "nothing failed";
 }
 
+// Regression: a create whose last flush failed was there after an unmount and a mount. A power cut might
+// leave it, and a mount must not.
+TEST_F(ReferenceJudgeTest, WhatWasRefusedBecauseOfAFailureMayBeThereAfterAMount) {
+  setup_.kind.claims.durable = OpSet::all();
+  const auto mounted = [&](uint8_t files) {
+    episode_ = {};
+    episode_.op = Op::of(OpKind::kRemount, Path("/"));
+    episode_.promised = true;
+    judge().begin(*from_, saved_);
+    Opinion opinion{&all_kinds()};
+    MadeUpEnd end(episode_, disk_, {0, 0, ToyTarget::tree_of(files).digest()});
+    end.again.tree = ToyTarget::tree_of(files);
+    judge().op_ended(end, opinion);
+    return kinds_in(opinion);
+  };
+  (void)end_op(create_, EIO, kNone, failing());
+  const Expectation refused = judge().after();
+  for (const uint8_t files : {kNone, kA}) {
+    from_ = refused;
+    EXPECT_THAT(mounted(files), IsEmpty());
+    EXPECT_EQ(judge().after().now(), ToyTarget::tree_of(files)) << "what the mount shows counts";
+    EXPECT_THAT(judge().after().older(), IsEmpty());
+  }
+  from_ = refused;
+  EXPECT_THAT(mounted(ToyTarget::kB), ElementsAre(FindingKind::kWrongEffect));
+  from_ = judge().expect(ToyTarget::tree_of(kNone));
+  EXPECT_THAT(mounted(kA), ElementsAre(FindingKind::kWrongEffect)) << "nothing failed";
+  // Where calls are durable later only, the window holds what calls that succeeded have led to as well.
+  setup_.kind.claims.durable = {};
+  from_ = refused;
+  EXPECT_THAT(mounted(kA), ElementsAre(FindingKind::kWrongEffect));
+}
+
 TEST_F(ReferenceJudgeTest, APromiseTakesTheOldTreeAway) {
   setup_.kind.claims.durable = OpSet::all();
   Episode promised;

@@ -49,6 +49,7 @@ struct ToyMistakes {
   // Habits, not mistakes: create and unlink set the hint and clear it again; create reads the hint first.
   bool hint = false;
   bool reads_hint = false;
+  bool full = false;  // there is no space for a new file
   // The offline check, if there is one, reports a hint as this problem, and whether it removes the hint.
   bool has_check = false;
   ToyProblem problem = ToyProblem::kNamed;
@@ -117,6 +118,7 @@ class ToyTarget : public Target,
     uint8_t ignored = 0;
     if (op.kind == OpKind::kCreate && mistakes_.strays) (void)get(kBlocks, ignored);
     if (op.kind == OpKind::kCreate && mistakes_.reads_hint && !get(4, ignored)) return OpResult::of(EIO);
+    if (op.kind == OpKind::kCreate && mistakes_.full) return OpResult::of(ENOSPC);
     uint8_t files = files_of(tree);
     if (files == 3 && op.kind == OpKind::kCreate && mistakes_.wrong_effect) files = kB;
     const bool hides = op.kind == OpKind::kCreate && mistakes_.hides_error;

@@ -20,6 +20,11 @@ class Trial {
     return try_new_file(kind_.claims.limited_space) && delete_all() && try_when_empty() && comes_back();
   }
 
+  std::optional<Op> refused_for_space() {
+    (void)try_new_file(true);
+    return refused_;
+  }
+
  private:
   bool can(OpKind kind) const { return kind_.ops.has(kind); }
 
@@ -36,6 +41,7 @@ class Trial {
     const OpResult result = target_.apply(op);
     if (may_be_full && result.error == ENOSPC) {
       *full = true;
+      refused_ = op;
       return true;
     }
     const OpResult expected = sisyfs::apply(op, tree_);
@@ -43,6 +49,8 @@ class Trial {
     if (result.error != expected.error)
       return fail("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
                   errno_text(expected.error));
+    if (result.value != expected.value)
+      return fail("'{}' answers {} bytes, expected {}", to_text(op), result.value, expected.value);
     return fail("'{}' does not give back what was written", to_text(op));
   }
 
@@ -120,8 +128,7 @@ class Trial {
     }
     if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
     const Walk walk = target_.walk();
-    if (walk.error != 0)
-      return fail("{} cannot be read: {}", std::string(walk.where.text()), errno_text(walk.error));
+    if (walk.error != 0) return fail("{}", error_text(walk));
     if (walk.tree == tree_) return true;
     return fail("mounted again: {}", why_ == nullptr ? "" : first_difference(walk.tree, tree_));
   }
@@ -137,6 +144,7 @@ class Trial {
   const Bounds& bounds_;
   Tree tree_;
   std::string* why_;
+  std::optional<Op> refused_;  // for lack of space
 };
 
 }  // namespace
@@ -152,6 +160,12 @@ std::optional<Op> first_write(const TargetKind& kind, const Bounds& bounds, cons
       return Op::of(OpKind::kUnlink, Path("/").child(entry.name()));
   }
   return std::nullopt;
+}
+
+std::optional<Op> refused_for_space(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds,
+                                    Tree tree) {
+  disk.begin_scratch(Media::Keep::kNothing);
+  return Trial(kind, target, disk, bounds, std::move(tree), nullptr).refused_for_space();
 }
 
 bool is_usable(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,

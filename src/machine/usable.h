@@ -16,6 +16,12 @@ namespace sisyfs {
 // there is no place for another. Nothing if neither is possible.
 std::optional<Op> first_write(const TargetKind& kind, const Bounds& bounds, const Tree& tree);
 
+// The first op of a trial of use that a mounted target with this tree refuses for lack of space. Nothing if
+// it has room for the file of the trial. On a disk on which a fresh system has none, no trial can succeed.
+// Target and media are used up.
+std::optional<Op> refused_for_space(const TargetKind& kind, Target& target, Media& media,
+                                    const Bounds& bounds, Tree tree);
+
 // Tries a mounted target that holds `tree`. True if all went well; otherwise `why`, if not null, says what
 // did not. Target and media are used up.
 bool is_usable(const TargetKind& kind, Target& target, Media& media, const Bounds& bounds, Tree tree,

@@ -36,6 +36,26 @@ std::string why_unusable(const ToyMistakes& mistakes, uint8_t files, uint8_t hin
   return why;
 }
 
+// The op that a toy with these files refuses for lack of space; empty if there is none.
+std::string refused(const ToyMistakes& mistakes, uint8_t files) {
+  const ToyRig rig(toy_setup(mistakes));
+  ToyTarget target(mistakes);
+  Media media(rig.blank);
+  EXPECT_EQ(target.format(media), 0);
+  EXPECT_EQ(target.mount(media), 0);
+  const std::optional<Op> op =
+      refused_for_space(rig.setup.kind, target, media, rig.bounds, ToyTarget::tree_of(files));
+  return op ? to_text(*op) : "";
+}
+
+TEST(UsableTest, AnOpThatIsRefusedForLackOfSpaceIsNamed) {
+  EXPECT_EQ(refused({}, 0), "");
+  EXPECT_EQ(refused({.full = true}, 0), "create /a");
+  EXPECT_EQ(refused({.full = true}, ToyTarget::kA), "create /b");
+  EXPECT_EQ(refused({.full = true}, 3), "") << "no name is free";
+  EXPECT_EQ(refused({.wrong_effect = true, .hides_error = true}, 0), "");
+}
+
 TEST(UsableTest, ARightSystemCanBeUsed) {
   for (const uint8_t files : {0, 1, 2, 3}) {
     EXPECT_EQ(why_unusable({}, files), "") << int{files};

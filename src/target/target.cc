@@ -1,6 +1,13 @@
 #include "target/target.h"
 
+#include <fmt/format.h>
+
 namespace sisyfs {
+
+std::string error_text(const Walk& walk) {
+  return fmt::format("{} cannot be read: {}", walk.where.text(),
+                     walk.why != nullptr ? walk.why : errno_text(walk.error));
+}
 
 std::string to_text(const Problem& problem, const TargetKind& kind, Target& target) {
   const ChecksOffline* check = target.checks_offline();

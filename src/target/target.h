@@ -40,7 +40,11 @@ struct Walk {
   int error = 0;  // an errno: the tree cannot be read
   Path where;     // the path at which that happened
   Tree tree;
+  const char* why = nullptr;  // what it showed that makes no sense, a constant; null: a call answered `error`
 };
+
+// "/a cannot be read: EIO", of a walk that ended with an error.
+std::string error_text(const Walk& walk);
 
 // What a target did instead of answering a call, as bits.
 enum Fault : uint32_t {

@@ -159,5 +159,11 @@ TEST(FaultTest, OnlyALeakLeavesAnAnswer) {
     EXPECT_TRUE(is_dead(fault | kLeaked));
 }
 
+TEST(TargetTest, AWalkThatEndedEarlySaysWhy) {
+  EXPECT_EQ(error_text({.error = EIO, .where = Path("/a"), .tree = {}}), "/a cannot be read: EIO");
+  EXPECT_EQ(error_text({.error = EBADMSG, .where = Path("/"), .tree = {}, .why = "it has no type"}),
+            "/ cannot be read: it has no type");
+}
+
 }  // namespace
 }  // namespace sisyfs::target_test

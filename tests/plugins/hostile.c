@@ -330,6 +330,7 @@ static int hostile_unmount(void* self) {
 static int hostile_create(void* self, const char* path) {
   do_at("create");
   const int error = slots_create(self, path);
+  if (does_at("positive", "create")) return error == 0 ? EEXIST : error;
   return does_at("least", "create") ? INT_MIN : does_at("no_errno", "create") ? -100000 : error;
 }
 static int hostile_unlink(void* self, const char* path) {
@@ -372,6 +373,7 @@ static int hostile_readdir(void* self, const char* path, sisyfs_fill fill, void*
   if (does("bytes")) fill(list, "\xff\xfe\x80");
   if (does("long_name")) fill(list, memset(name, 'x', sizeof name - 1));
   if (does("twice")) fill(list, "b"), fill(list, "b");
+  if (does("again")) slots_readdir(self, path, fill, list);
   if (does("wrong_list")) fill((void*)8, "b");
   if (does("least")) return INT_MIN;
   for (unsigned i = 0; does("endless"); i++) {

@@ -120,6 +120,7 @@ static int64_t plot_write(void *self, const char *path, uint64_t offset, const v
   const int file = find(fs, path);
   if (file < 0) return file;
   if (offset + length > FILE_BLOCKS * BLOCK) return -EFBIG;
+  if (length != 0 && block_of(file, offset + length - 1) >= fs->disk->block_count) return -ENOSPC;
   struct table before = fs->table;
   const uint64_t end = offset + length, size = before.files[file].size;
   const int grows = end > size;

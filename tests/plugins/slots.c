@@ -26,7 +26,7 @@ enum fault {
   EXIT,          /* so does it end the process */
   LEAK,          /* unmount does not free */
   USE_AFTER_FREE, /* unlink reads what it has freed */
-  CLOCK,         /* what is written holds the time of day */
+  CLOCK,         /* what is written holds the lowest bit of the time of day */
   BEYOND,        /* a write goes beyond the disk */
   DOUBLE_FREE,   /* unlink frees twice */
   OVERRUN,       /* unlink writes beyond its buffer */
@@ -79,7 +79,7 @@ static int load(const sisyfs_disk *disk, int number, struct slot *slot) {
 }
 
 static int store(const sisyfs_disk *disk, int number, struct slot *slot) {
-  slot->time = SLOTS_FAULT == CLOCK ? (uint64_t)time(NULL) : disk->now;
+  slot->time = SLOTS_FAULT == CLOCK ? (uint64_t)time(NULL) % 2 : disk->now;
   const int error = disk->write(disk, (uint64_t)number, 1, slot);
   return error != 0 ? error : disk->flush(disk);
 }

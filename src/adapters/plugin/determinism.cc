@@ -67,12 +67,16 @@ std::string difference(const Event& a, const Event& b, size_t block_size) {
     return fmt::format("an access to block {} and one to block {}", a.first.value, b.first.value);
   for (uint64_t i = 0; i < a.count.value; ++i) {
     const Block *x = a.block(i), *y = b.block(i);
-    if (x == nullptr || y == nullptr || x == y) continue;
-    const auto [at, other] = std::mismatch(x->bytes().begin(), x->bytes().end(), y->bytes().begin());
-    if (at == x->bytes().end()) continue;
-    return fmt::format("write of block {}, byte {} of its {}: {:02x} and {:02x}",
-                       (a.first + BlockCount(i)).value, at - x->bytes().begin(), block_size,
-                       static_cast<unsigned>(*at), static_cast<unsigned>(*other));
+    if (x == y) continue;
+    // No block: zeros.
+    const auto byte_of = [](const Block* block, size_t at) {
+      return block == nullptr ? 0u : std::to_integer<unsigned>(block->bytes()[at]);
+    };
+    for (size_t at = 0; at < block_size; ++at) {
+      if (byte_of(x, at) == byte_of(y, at)) continue;
+      return fmt::format("write of block {}, byte {} of its {}: {:02x} and {:02x}",
+                         (a.first + BlockCount(i)).value, at, block_size, byte_of(x, at), byte_of(y, at));
+    }
   }
   return "the blocks";
 }
@@ -117,7 +121,8 @@ Status check_determinism(PluginHost& host, const TargetKind& kind, const Bounds&
     const int64_t seconds = control.clock_seconds;
     const uint64_t seed = control.seed;
     const uint32_t fresh = control.fresh_byte;
-    if (!fixed_clock) control.clock_seconds += 40'000'000;
+    // Odd, so that the lowest bits differ as well.
+    if (!fixed_clock) control.clock_seconds += 40'000'001;
     control.seed += 1;
     control.fresh_byte ^= 0xFF;
     const Run second = run(kind, bounds);

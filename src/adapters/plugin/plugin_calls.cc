@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 
 namespace sisyfs {
 namespace {
@@ -22,16 +23,19 @@ struct CPath {
 // What a walk takes at most. A tree that is larger is a broken one, or without end.
 constexpr size_t kMostNames = 10'000;  // of one directory, and of all
 
-OpResult answer(int64_t result) { return OpResult::of(errno_in(result)); }
+OpResult answer(int result) { return OpResult::of(errno_of(result)); }
+OpResult failure(int64_t count) { return OpResult::of(errno_in(count)); }
 
 }  // namespace
 
 // Errnos are negative in a plug-in and positive here.
-int errno_in(int64_t result) {
+int errno_in(int64_t count) {
   constexpr int64_t kLargest = 4095;
-  if (result >= 0) return 0;
-  return result < -kLargest ? EOVERFLOW : static_cast<int>(-result);
+  if (count >= 0) return 0;
+  return count < -kLargest ? EOVERFLOW : static_cast<int>(-count);
 }
+
+int errno_of(int result) { return result > 0 ? EOVERFLOW : errno_in(result); }
 
 OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
   OpSet ops(OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
@@ -112,7 +116,7 @@ OpResult PluginCalls::apply(void* fs, const Op& op) {
       return answer(table_.setxattr(fs, path, other, buffer_.data(), op.length));
     case OpKind::kGetxattr: {
       const int64_t size = table_.getxattr(fs, path, other, buffer_.data(), kLargestValue);
-      if (size < 0 || size > kLargestValue) return size < 0 ? answer(size) : OpResult::of(EOVERFLOW);
+      if (size < 0 || size > kLargestValue) return size < 0 ? failure(size) : OpResult::of(EOVERFLOW);
       return OpResult::read(std::span(buffer_).first(static_cast<size_t>(size)));
     }
     case OpKind::kRemovexattr:
@@ -126,12 +130,12 @@ OpResult PluginCalls::write(void* fs, const Op& op, uint64_t offset) {
   fill_data(op, offset, std::span(buffer_).first(op.length));
   const auto write = op.kind == OpKind::kWriteSync ? table_.write_sync : table_.write;
   const int64_t count = write(fs, CPath(op.path), offset, buffer_.data(), op.length);
-  return count < 0 ? answer(count) : OpResult{0, static_cast<uint64_t>(count), {}};
+  return count < 0 ? failure(count) : OpResult{0, static_cast<uint64_t>(count), {}};
 }
 
 OpResult PluginCalls::read(void* fs, const Op& op) {
   const int64_t count = table_.read(fs, CPath(op.path), op.offset, buffer_.data(), op.length);
-  if (count < 0 || count > op.length) return count < 0 ? answer(count) : OpResult::of(EOVERFLOW);
+  if (count < 0 || count > op.length) return count < 0 ? failure(count) : OpResult::of(EOVERFLOW);
   return OpResult::read(std::span(buffer_).first(static_cast<size_t>(count)));
 }
 
@@ -162,9 +166,15 @@ OpResult PluginCalls::list(void* fs, const Op& op) {
 
 template <class Call>
 int PluginCalls::guarded(Call&& call) {
-  int64_t result = 0;
+  decltype(call()) result = 0;
   if (!fence_.run([&] { result = call(); })) return EIO;
+  if constexpr (std::is_same_v<decltype(result), int>) return errno_of(result);
   return errno_in(result);
+}
+
+int PluginCalls::nonsense(Walk& out, const char* why, int error) {
+  out.why = why;
+  return error;
 }
 
 Walk PluginCalls::walk(void* fs) {
@@ -187,7 +197,7 @@ int PluginCalls::walk_root(void* fs, Walk& out) {
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type != SISYFS_DIRECTORY) return EBADMSG;
+  if (stat.type != SISYFS_DIRECTORY) return nonsense(out, "its stat does not say SISYFS_DIRECTORY");
   known_.push_back({stat.id, kRootNode, stat.links, stat.type});
   if (const int error = walk_directory(fs, kRootNode, out)) return error;
   return table_.listxattr != nullptr ? walk_xattrs(fs, kRootNode, out) : 0;
@@ -204,11 +214,14 @@ int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {
     return error;
   for (size_t i = 0; i < lists_[level].count; ++i) {
     const std::string& name = lists_[level].names[i];
-    const bool good = !name.empty() && name.find('/') == std::string::npos && Path::holds(name);
-    if (!good || out.tree.child(directory, name) != kNoNode)
-      return EBADMSG;  // an invalid name, or one that occurs twice
+    out.where = here;
+    if (name.empty()) return nonsense(out, "its readdir gives an empty name");
+    if (name.find('/') != std::string::npos)
+      return nonsense(out, "its readdir gives a name with a '/' in it");
+    if (!Path::holds(name)) return nonsense(out, "its readdir gives a name that no path holds");
     if (!here.has_room_for(name)) return ENAMETOOLONG;
     out.where = here.child(name);
+    if (out.tree.child(directory, name) != kNoNode) return nonsense(out, "readdir gives this name twice");
     if (const int error = walk_entry(fs, directory, name, out)) return error;
   }
   out.where = here;
@@ -219,14 +232,16 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK) return EBADMSG;
+  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK)
+    return nonsense(out, "the type in its stat is none of enum sisyfs_file_type");
   if (stat.id != 0 && stat.type != SISYFS_DIRECTORY) {
     const auto met =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
-    if (met != known_.end() && met->type != stat.type) return EBADMSG;
+    if (met != known_.end() && met->type != stat.type)
+      return nonsense(out, "the id in its stat is that of a file of another type");
     if (met != known_.end()) return out.tree.add_name(met->node, directory, name), 0;
   }
-  if (known_.size() == kMostNames) return EBADMSG;
+  if (known_.size() == kMostNames) return nonsense(out, "the tree has more than 10,000 objects");
   const FileType type = stat.type == SISYFS_FILE        ? FileType::kFile
                         : stat.type == SISYFS_DIRECTORY ? FileType::kDirectory
                                                         : FileType::kSymlink;
@@ -254,7 +269,7 @@ int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
     int64_t count = 0;
     if (const int error = guarded([&] { return count = table_.read(fs, path, at, buffer_.data(), length); }))
       return error;
-    if (count != length) return EIO;  // it is shorter than stat says
+    if (count != length) return nonsense(out, "read gives fewer bytes than stat says, or more", EIO);
     out.tree.write(node, at, std::span(buffer_).first(length));
     at += length;
   }
@@ -268,7 +283,8 @@ int PluginCalls::walk_symlink(void* fs, NodeId node, Walk& out) {
         return length = table_.readlink(fs, path, reinterpret_cast<char*>(buffer_.data()), kLargestLink);
       }))
     return error;
-  if (length <= 0 || length > kLargestLink) return EBADMSG;
+  if (length <= 0 || length > kLargestLink)
+    return nonsense(out, "its readlink gives no length from 1 to 4096");
   out.tree.write(node, 0, std::span(buffer_).first(static_cast<size_t>(length)));
   return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <sisyfs/plugin.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,8 +22,10 @@
 
 namespace sisyfs {
 
-// The errno that a negative result stands for; 0: none. A number that is no errno becomes EOVERFLOW.
-int errno_in(int64_t result);
+// The errno that a negative count stands for; 0: none. A number that is no errno becomes EOVERFLOW.
+int errno_in(int64_t count);
+// The same of a call that returns 0 or an errno: a positive number becomes EOVERFLOW as well.
+int errno_of(int result);
 
 class PluginCalls {
  public:
@@ -62,6 +65,8 @@ class PluginCalls {
   int walk_file(void* fs, NodeId node, uint64_t size, Walk& out);
   int walk_symlink(void* fs, NodeId node, Walk& out);
   int walk_xattrs(void* fs, NodeId node, Walk& out);
+  // What it showed makes no sense: for this reason, a constant, told with this errno.
+  static int nonsense(Walk& out, const char* why, int error = EBADMSG);
   // 0 or an errno; EIO if the call died.
   template <class Call>
   int guarded(Call&& call);

@@ -14,6 +14,7 @@
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
 #include "judge/workload_options.h"
+#include "machine/usable.h"
 
 namespace sisyfs {
 namespace {
@@ -108,7 +109,29 @@ Status try_start(PluginHost& host, const TargetKind& kind, FreshContent fresh) {
   };
   if (Status s = tell("format", target->format(disk)); !s) return s;
   if (Status s = tell("mount", target->mount(disk)); !s) return s;
-  return tell("a look at the root directory", target->walk().error);
+  const Walk walk = target->walk();
+  if (Status s = tell("a look at the root directory", walk.why == nullptr ? walk.error : 0); !s) return s;
+  if (walk.why == nullptr) return {};
+  return bad_input(
+      fmt::format("{} cannot be brought to its start: {}", host.code().path(), error_text(walk)));
+}
+
+// Checks that a fresh file system has room for the file of the trial of use. Otherwise no recovery would pass
+// that trial. Everything else that goes wrong here the search finds.
+Status try_room(PluginHost& host, const DiskSetup& setup, FreshContent fresh) {
+  const std::unique_ptr<Target> target = setup.kind.make();
+  Media disk{fresh_image(setup.kind.disks, fresh)};
+  if (target->format(disk) != 0 || target->mount(disk) != 0) return {};
+  Walk walk = target->walk();
+  if (walk.error != 0) return {};
+  const std::optional<Op> refused = refused_for_space(
+      setup.kind, *target, disk, bounds_for(setup.kind, setup.bounds), std::move(walk.tree));
+  (void)target->has_faults()->take_faults();
+  if (!refused) return {};
+  return bad_input(fmt::format(
+      "the disk of {} blocks of {} bytes is too small for {}: '{}' answers ENOSPC on a "
+      "fresh file system (--disk, or block_count in its table)",
+      host.geometry().block_count.value, host.geometry().block_size, host.code().path(), to_text(*refused)));
 }
 
 Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
@@ -157,6 +180,8 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   const bool fixed_clock = options.choice_text("clock") == "fixed";
   if (!trials_done || host->memory() == nullptr)
     if (Status s = check_determinism(*host, setup.kind, setup.bounds, fixed_clock); !s) return s.error();
+  if (!trials_done || options.differs("blocks"))
+    if (Status s = try_room(*host, setup, fresh_of(options)); !s) return s.error();
   host->forget_edges();  // the trial runs above belong to no state
   return setup;
 }

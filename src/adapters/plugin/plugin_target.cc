@@ -207,7 +207,7 @@ class PluginTarget : public Target,
     announce(digest_of(name, std::strlen(name)));
     if (!host_->fence().run([&] { result = code(); })) return note_fault(name), EIO;
     look_at_memory(name);
-    return errno_in(result);
+    return errno_of(result);
   }
 
   // Equal calls after equal earlier calls get equal numbers.
