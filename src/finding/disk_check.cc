@@ -138,7 +138,7 @@ class DiskCheck : public Check {
     return DiskTeller(system_.workers()).run(initial, steps);
   }
 
-  std::vector<NotTried> not_tried(uint32_t performed) const override {
+  std::vector<NotTried> not_tried(uint64_t performed) const override {
     return sisyfs::not_tried(setup(), OpSet::of_bits(performed));
   }
   Result<TriedOps> ops_after(std::span<const Op> done) const override {
@@ -208,7 +208,8 @@ class DiskCheck : public Check {
     static constexpr OpSet kPlaced(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kTruncate,
                                    OpKind::kRead);
     if (!kind.ops.has(op.kind)) return fmt::format("the target has no op {}", op_name(op.kind));
-    if (kPlaced.has(op.kind) && !kind.limits.any_byte && (op.offset % unit != 0 || op.length % unit != 0))
+    if (kPlaced.has(by_path(op.kind)) && !kind.limits.any_byte &&
+        (op.offset % unit != 0 || op.length % unit != 0))
       return fmt::format("offsets and lengths of this target are multiples of {}", unit);
     return {};
   }
