@@ -10,6 +10,8 @@
 #include "finding/step_recorder.h"
 #include "judge/disk_system.h"
 #include "machine/marks.h"
+#include "workload/right_errnos.h"
+#include "workload/script_trees.h"
 
 namespace sisyfs {
 namespace {
@@ -171,6 +173,12 @@ class DiskCheck : public Check {
       for (const Op& op : line.ops)
         if (const std::string why = cannot_do(op); !why.empty())
           return bad_input(fmt::format("line {}, column {}: {}", line.number, line.column, why));
+    DiskSystemState start;
+    system_.initial(start);
+    const auto may_be_full = [&](OpKind kind) {
+      return this->setup().kind.claims.limited_space && needs_space(kind);
+    };
+    if (Status s = check_expectations(script, start.expectation.now(), may_be_full); !s) return s;
     DiskSetup setup = this->setup();
     setup.script = std::make_shared<const Script>(script);
     setup.max_system_ops = UINT32_MAX;
