@@ -127,7 +127,8 @@ Expectation after(Contract contract, const Row& row) {
     const size_t fails = call.find(" -> EIO");
     if (fails != std::string::npos) {
       const Op op = op_of(call.substr(0, fails));
-      const bool single = op.kind == OpKind::kFsync || op.kind == OpKind::kFdatasync;
+      const OpKind kind = by_path(op.kind);
+      const bool single = kind == OpKind::kFsync || kind == OpKind::kFdatasync;
       if (!rules.retries_sync) single ? e.fail_device(op.path) : e.fail_device();
       continue;
     }
@@ -143,8 +144,8 @@ Expectation after(Contract contract, const Row& row) {
     if (op.kind == OpKind::kSync || rules.sync_mount) e.promise_all();
     if (op.kind == OpKind::kRemount) e.is_read_back(e.now());
     if (rules.durable.has(op.kind)) e.promise_changes(began);
-    if (op.kind == OpKind::kFsync) e.promise_file(op.path);
-    if (op.kind == OpKind::kFdatasync) e.promise_data(op.path);
+    if (by_path(op.kind) == OpKind::kFsync) e.promise_file(op.path);
+    if (by_path(op.kind) == OpKind::kFdatasync) e.promise_data(op.path);
     if (op.kind == OpKind::kWriteSync) e.promise_write(op.path, op.offset, op.length);
   }
   return e;

@@ -24,6 +24,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tree/tree.h"
@@ -75,10 +76,13 @@ class LinuxDirectory {
   LinuxDirectory& operator=(const LinuxDirectory&) = delete;
   ~LinuxDirectory() {
     for (const auto& [ino, fd] : handles_) ::close(fd);
+    for (const int fd : numbered_)
+      if (fd >= 0) ::close(fd);
   }
 
   // All kinds but those on the whole system.
   OpResult apply(const Op& op) {
+    if (kHandleOps.has(op.kind)) return apply_to_handle(op);
     const std::string path = real(op.path), other = real(op.other);
     switch (op.kind) {
       case OpKind::kCreate:
@@ -131,6 +135,8 @@ class LinuxDirectory {
       }
       case OpKind::kRemovexattr:
         return answer(::removexattr(path.c_str(), name_of(op).c_str()));
+      case OpKind::kChmod:
+        return answer(::chmod(path.c_str(), op.length));
       case OpKind::kOpen:
         return open(path);
       case OpKind::kClose:
@@ -140,14 +146,21 @@ class LinuxDirectory {
     }
   }
 
-  // Says in `wrong` where something could not be read.
+  // Says in `wrong` where something could not be read, or a handle leads to another file than it should: one
+  // without a name has no links, and one with a name is that file.
   Tree walk(std::string* wrong) const {
     Tree tree;
     std::map<ino_t, NodeId> files;
     walk_xattrs(real("/"), kRootNode, &tree);
+    walk_mode(real("/"), kRootNode, &tree);
     walk(Path("/"), kRootNode, &tree, &files, wrong);
+    for (uint32_t i = 0; i < Tree::kHandles; ++i)
+      if (numbered_[i] >= 0) walk_handle(i, files, &tree, wrong);
     return tree;
   }
+
+  // From now on walk() reads modes. New files and directories must have got those of kNewModes (umask).
+  void read_modes() { modes_count_ = true; }
 
   std::string real(std::string_view path) const { return prefix_ + std::string(path); }
 
@@ -244,6 +257,62 @@ class LinuxDirectory {
     return result;
   }
 
+  OpResult apply_to_handle(const Op& op) {
+    if (op.kind == OpKind::kOpenHandle) {
+      int& fd = numbered_[Tree::handle_in(op.other)];
+      if (fd >= 0) return OpResult::of(EBUSY);
+      fd = ::open(real(op.path).c_str(), O_RDWR);
+      return answer(fd);
+    }
+    int& fd = numbered_[Tree::handle_in(op.path)];
+    switch (op.kind) {
+      case OpKind::kCloseHandle:
+        return answer(::close(std::exchange(fd, -1)));
+      case OpKind::kWriteHandle:
+        return write(op, fd, op.offset);
+      case OpKind::kAppendHandle: {
+        struct stat s {};
+        if (::fstat(fd, &s) != 0) return OpResult::of(errno);
+        return write(op, fd, static_cast<uint64_t>(s.st_size));
+      }
+      case OpKind::kTruncateHandle:
+        return answer(::ftruncate(fd, static_cast<off_t>(op.offset)));
+      case OpKind::kReadHandle:
+        return read(op, fd);
+      case OpKind::kStatHandle: {
+        struct stat s {};
+        if (::fstat(fd, &s) != 0) return OpResult::of(errno);
+        return {0, static_cast<uint64_t>(s.st_size), {}};
+      }
+      case OpKind::kFsyncHandle:
+        return answer(::fsync(fd));
+      case OpKind::kFdatasyncHandle:
+        return answer(::fdatasync(fd));
+      default:
+        return OpResult::of(ENOSYS);
+    }
+  }
+
+  void walk_handle(uint32_t number, const std::map<ino_t, NodeId>& files, Tree* tree,
+                   std::string* wrong) const {
+    struct stat s {};
+    if (::fstat(numbered_[number], &s) != 0) *wrong = "cannot stat a handle";
+    std::string content(static_cast<size_t>(s.st_size), '\0');
+    if (::pread(numbered_[number], content.data(), content.size(), 0) != s.st_size)
+      *wrong = "cannot read a handle";
+    const auto named = files.find(s.st_ino);
+    const uint32_t links = named == files.end() ? 0 : tree->node(named->second).links;
+    if (s.st_nlink != links) *wrong = "a handle leads to a file with another number of names";
+    const NodeId node = tree->make_nameless(number);
+    if (!content.empty()) tree->write(node, 0, std::as_bytes(std::span(content)));
+  }
+
+  void walk_mode(const std::string& path, NodeId node, Tree* tree) const {
+    struct stat s {};
+    if (::stat(path.c_str(), &s) == 0 && modes_count_)
+      tree->set_mode(node, static_cast<uint16_t>(s.st_mode & kAllModeBits));
+  }
+
   void walk(const Path& here, NodeId to, Tree* tree, std::map<ino_t, NodeId>* files,
             std::string* wrong) const {
     std::vector<std::string> names;
@@ -263,6 +332,7 @@ class LinuxDirectory {
     if (S_ISDIR(s.st_mode)) {
       const NodeId node = tree->make(directory, name, FileType::kDirectory);
       walk_xattrs(real(path), node, tree);
+      walk_mode(real(path), node, tree);
       walk(path, node, tree, files, wrong);
       if (counts_directories_) tree->set_links(node, links);
       return;
@@ -274,7 +344,10 @@ class LinuxDirectory {
       known->second = tree->make(directory, name, S_ISLNK(s.st_mode) ? FileType::kSymlink : FileType::kFile);
       const std::string content = content_of(path, s, wrong);
       if (!content.empty()) tree->write(known->second, 0, std::as_bytes(std::span(content)));
-      if (!S_ISLNK(s.st_mode)) walk_xattrs(real(path), known->second, tree);
+      if (!S_ISLNK(s.st_mode)) {
+        walk_xattrs(real(path), known->second, tree);
+        walk_mode(real(path), known->second, tree);
+      }
     }
     tree->set_links(known->second, links);
   }
@@ -297,6 +370,8 @@ class LinuxDirectory {
   std::string prefix_;
   bool counts_directories_ = false;  // not all file systems do: 2 and one for each directory in it
   std::map<ino_t, int> handles_;
+  std::array<int, Tree::kHandles> numbered_{-1, -1, -1, -1};
+  bool modes_count_ = false;
 };
 
 }  // namespace sisyfs

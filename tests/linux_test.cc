@@ -30,6 +30,8 @@ struct Plan {
   uint64_t seed = 1;
   int calls = 800;
   bool xattrs = false;                        // also extended attributes
+  bool handles = false;                       // also numbered handles, and files without a name
+  bool modes = false;                         // also chmod
   bool rooted = false;                        // also "/" itself, "..", and links with absolute targets
   std::optional<verifs::Config> verifs = {};  // the model goes along; its ops only, and short files
 };
@@ -44,6 +46,8 @@ class RandomOps {
     directories_.assign(1, Path("/"));
     if (plan_.rooted) paths_.emplace_back("/");
     add_paths(tree, kRootNode, Path("/"));
+    if (plan_.handles && pick(2) == 0) return on_handle(tree);
+    if (plan_.modes && pick(4) == 0) return mode();
     static constexpr OpKind kKinds[] = {
         OpKind::kCreate, OpKind::kCreate,  OpKind::kMkdir,  OpKind::kMkdir,    OpKind::kUnlink,
         OpKind::kUnlink, OpKind::kRmdir,   OpKind::kRmdir,  OpKind::kRename,   OpKind::kRename,
@@ -55,6 +59,8 @@ class RandomOps {
     static constexpr OpKind kXattrKinds[] = {OpKind::kSetxattr,  OpKind::kSetxattr,    OpKind::kGetxattr,
                                              OpKind::kListxattr, OpKind::kRemovexattr, OpKind::kRemovexattr};
     if (plan_.xattrs && pick(3) == 0) kind = kXattrKinds[pick(std::size(kXattrKinds))];
+    // A file is opened by path or by number, not in both ways.
+    if (plan_.handles && (kind == OpKind::kOpen || kind == OpKind::kClose)) kind = OpKind::kUnlink;
     // Where much is there, little can be made.
     if (paths_.size() > 12 && pick(3) == 0) kind = pick(3) == 0 ? OpKind::kRmdir : OpKind::kUnlink;
     static constexpr OpSet kMakes(OpKind::kCreate, OpKind::kMkdir, OpKind::kSymlink);
@@ -80,6 +86,42 @@ class RandomOps {
  private:
   uint64_t pick(uint64_t n) { return random_() % n; }
   uint64_t offset() { return plan_.verifs || pick(6) != 0 ? pick(12) : 4090 + pick(4200); }
+
+  // More often than not of a handle that is open.
+  Op on_handle(const Tree& tree) {
+    static constexpr OpKind kKinds[] = {OpKind::kOpenHandle,  OpKind::kOpenHandle,  OpKind::kCloseHandle,
+                                        OpKind::kWriteHandle, OpKind::kWriteHandle, OpKind::kAppendHandle,
+                                        OpKind::kReadHandle,  OpKind::kReadHandle,  OpKind::kTruncateHandle,
+                                        OpKind::kStatHandle,  OpKind::kFsyncHandle, OpKind::kFdatasyncHandle};
+    Op op = Op::of(kKinds[pick(std::size(kKinds))]);
+    uint64_t handle = pick(Tree::kHandles);
+    const bool opens = op.kind == OpKind::kOpenHandle;
+    for (uint32_t i = 0;
+         i < Tree::kHandles && (tree.behind(static_cast<uint32_t>(handle)) == kNoNode) != opens; ++i)
+      handle = (handle + 1) % Tree::kHandles;
+    const Path text(fmt::format("@{}", handle + 1));
+    if (opens) {
+      op.path = files_.empty() || pick(4) == 0 ? path(6) : files_[pick(files_.size())];
+      op.other = text;
+      return op;
+    }
+    op.path = text;
+    const OpKind kind = by_path(op.kind);
+    if (kind == OpKind::kWrite || kind == OpKind::kTruncate || kind == OpKind::kRead) op.offset = offset();
+    if (kind == OpKind::kWrite || kind == OpKind::kAppend || kind == OpKind::kRead)
+      op.length = static_cast<uint32_t>(pick(pick(8) != 0 ? 6 : 5000));
+    if (kind == OpKind::kWrite || kind == OpKind::kAppend) op.version = static_cast<uint8_t>(pick(3));
+    return op;
+  }
+
+  // The owner may read, write and search, so that permissions decide nothing.
+  Op mode() {
+    static constexpr uint32_t kModes[] = {0700, 0755, 0777, 0750, 0704};
+    Op op = Op::chmod(path(7), kModes[pick(std::size(kModes))]);
+    if (!files_.empty() && pick(2) == 0) op.path = files_[pick(files_.size())];
+    if (op.path.text() == "/") op.path = Path("/a");
+    return op;
+  }
 
   // Mostly one of few names; else one that no file can have.
   void choose_xattr(Op& op) {
@@ -132,6 +174,7 @@ struct Met {
   std::set<int> errors;
   std::map<OpKind, int> done;  // with success
   int left_out = 0, calls = 0;
+  int nameless = 0;  // calls after which a file without a name was open
 };
 
 // One run. Says where it came to disagree, or nothing.
@@ -139,6 +182,8 @@ class Comparison {
  public:
   Comparison(const Plan& plan, const std::string& prefix, Met* met)
       : plan_(plan), ops_(plan), linux_(prefix), disk_(Image(Geometry{512, BlockCount(1)})), met_(met) {
+    if (plan.modes) linux_.read_modes();
+    if (plan.modes && linux_.apply(Op::chmod(Path("/"), 0755)).error != 0) ADD_FAILURE();
     if (!plan.verifs) return;
     const TargetKind kind = verifs::kind_of(*plan.verifs);
     verifs_ops_ = kind.ops;
@@ -183,6 +228,7 @@ class Comparison {
     if (from_verifs && answer != *from_verifs)
       return fmt::format("Linux answers {}, verifs2 {}", text_of(answer), text_of(*from_verifs));
     tree_ = after;
+    met_->nameless += tree_.has_nameless() ? 1 : 0;
     met_->errors.insert(answer.error);
     if (answer.error == 0) ++met_->done[op.kind];
     std::string wrong;
@@ -349,6 +395,62 @@ TEST(LinuxTest, ExtendedAttributesAnswerAsInLinux) {
     EXPECT_NE(seen, "") << "attributes of a file that is gone";
   }
   if (tried == 0) GTEST_SKIP() << "no file system here has attributes of users";
+}
+
+TEST(LinuxTest, OpenFilesThatAreRemovedRenamedAndReplacedAnswerAsInLinux) {
+  Plan plan{.calls = 1500, .handles = true};
+  for (const std::filesystem::path& where : places()) {
+    Met met;
+    for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
+      const ScratchDirectory place(where);
+      ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
+    }
+    for (size_t k = 0; k < kOpKinds; ++k) {
+      const auto kind = static_cast<OpKind>(k);
+      if (kHandleOps.has(kind)) {
+        EXPECT_GT(met.done[kind], 60) << op_name(kind);
+      }
+    }
+    EXPECT_TRUE(met.errors.contains(EBADF));
+    EXPECT_TRUE(met.errors.contains(EISDIR));
+    EXPECT_GT(met.nameless, 500) << "calls with a file without a name";
+  }
+}
+
+// The sequence by hand, with a handle on each of two files, and two on one.
+TEST(LinuxTest, AFileWithoutANameLivesUntilItsLastHandleIsClosed) {
+  const ScratchDirectory place(places().front());
+  LinuxDirectory linux(place.path());
+  Tree tree;
+  for (const char* line :
+       {"create /a",    "append /a 8", "create /b",     "open /a @1",      "open /a @2",  "open /b @3",
+        "rename /b /a", "stat @1",     "append @1 4",   "read @2 0 20",    "stat /a",     "append @3 2",
+        "read /a 0 9",  "unlink /a",   "truncate @2 3", "write @1 9 2 v1", "fsync @1",    "close @1",
+        "read @2 0 20", "close @2",    "stat @2",       "create /a",       "link /a /c",  "open /c @1",
+        "unlink /a",    "append @1 5", "rename /c /d",  "fdatasync @1",    "append /d 3", "stat @1",
+        "close @3",     "close @1",    "close @1"}) {
+    const Op op = *parse_op(line);
+    EXPECT_EQ(apply(op, tree), linux.apply(op)) << line;
+    std::string wrong;
+    EXPECT_EQ(first_difference(tree, linux.walk(&wrong)), "") << line;
+    EXPECT_EQ(wrong, "") << line;
+  }
+  EXPECT_EQ(tree.open_count(), 0u);
+  EXPECT_EQ(tree.count(FileType::kFile), 1u);
+}
+
+TEST(LinuxTest, ModesAnswerAsInLinux) {
+  const mode_t before = ::umask(022);
+  Plan plan{.modes = true};
+  for (const std::filesystem::path& where : places()) {
+    Met met;
+    for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
+      const ScratchDirectory place(where);
+      ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
+    }
+    EXPECT_GT(met.done[OpKind::kChmod], 500);
+  }
+  ::umask(before);
 }
 
 // A comparison that sees nothing would be silent about these too.

@@ -231,8 +231,8 @@ TEST(PluginTest, VersionsOfTheInterface) {
   const Answer other = check_plugin("slots_wrong_major", "--depth 3");
   EXPECT_EQ(other.code, 2) << other.text;
   EXPECT_THAT(other.text,
-              HasSubstr("was built for version 2.3 of the plug-in interface and this program knows "
-                        "version 1.3"));
+              HasSubstr("was built for version 2.4 of the plug-in interface and this program knows "
+                        "version 1.4"));
 }
 
 TEST(PluginTest, WhatIsNoPluginIsRefused) {

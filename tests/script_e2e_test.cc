@@ -42,6 +42,34 @@ TEST_F(ScriptE2eTest, APlantedBugIsFoundAndItsTokenNeedsNoScript) {
   EXPECT_EQ(check(plugin_library("jotter"), "create /a\nappend /a 512\nwrite /a 1536 512\n").code, 0);
 }
 
+TEST_F(ScriptE2eTest, WhatAScriptExpectsIsHeldAgainstTheReference) {
+  const std::string script =
+      "create /a; append /a 64; expect 64\nrename /a /b; expect no /a\nexpect /b file ";
+  EXPECT_EQ(check("journal", script + "64\n").code, 0);
+  const Answer wrong = check("journal", script + "128\n");
+  EXPECT_EQ(wrong.code, 2) << wrong.text;
+  EXPECT_THAT(wrong.text, HasSubstr("s.txt: line 3, column 1: /b is a file of 64 bytes"));
+}
+
+// The disk is full, which the plug-in may answer. A script that says that it is not makes this a finding.
+TEST_F(ScriptE2eTest, AnExpectedAnswerSelectsOneOfSeveralRightOnes) {
+  const std::string slots = plugin_library("slots");
+  std::string full;
+  for (const char* name : {"a", "b", "c", "d", "e"}) full += std::string("create /") + name + "\n";
+  EXPECT_EQ(check(slots, full).code, 0);
+  EXPECT_EQ(check(slots, full + "expect ENOSPC; expect no /e\n").code, 0);
+  const Answer a = check(slots, full + "expect 0\n");
+  EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("create /e expect 0: answers ENOSPC"));
+  EXPECT_THAT(a.text, HasSubstr("FOUND wrong-errno (O1"));
+  const Answer again = run("replay '" + token_in(a.text) + "'");
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("still happens"));
+  const Answer other = check(slots, "create /a\nexpect ENOSPC\n");
+  EXPECT_EQ(other.code, 1) << other.text;
+  EXPECT_THAT(other.text, HasSubstr("expected: it answers ENOSPC"));
+}
+
 // Its fdatasync does nothing, which shows only if the power goes after it.
 TEST_F(ScriptE2eTest, ThePowerGoesWhereTheScriptSays) {
   const std::string plugin = plugin_library("jotter_fdatasync");

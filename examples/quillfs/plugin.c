@@ -38,6 +38,31 @@ static int64_t read_link(void *fs, const char *path, char *content, uint32_t siz
   return quill_readlink(fs, path, content, size);
 }
 
+static uint32_t inode_of(const void *handle) { return (uint32_t)(uintptr_t)handle; }
+static int open_file(void *fs, const char *path, void **handle) {
+  uint32_t inode = 0;
+  const int error = quill_open_file(fs, path, &inode);
+  *handle = (void *)(uintptr_t)inode;
+  return error;
+}
+static int close_file(void *fs, void *handle) { return quill_close_file(fs, inode_of(handle)); }
+static int64_t write_open(void *fs, void *handle, uint64_t offset, const void *bytes, uint32_t length) {
+  return quill_write_open(fs, inode_of(handle), offset, bytes, length);
+}
+static int64_t read_open(void *fs, void *handle, uint64_t offset, void *bytes, uint32_t length) {
+  return quill_read_open(fs, inode_of(handle), offset, bytes, length);
+}
+static int truncate_open(void *fs, void *handle, uint64_t size) {
+  return quill_truncate_open(fs, inode_of(handle), size);
+}
+static int fsync_open(void *fs, void *handle) { return quill_fsync_open(fs, inode_of(handle), 0); }
+static int fdatasync_open(void *fs, void *handle) { return quill_fsync_open(fs, inode_of(handle), 1); }
+static int stat_open(void *fs, void *handle, sisyfs_stat *out) {
+  return quill_stat_open(fs, inode_of(handle), out);
+}
+static int chmod_node(void *fs, const char *path, uint32_t mode) { return quill_chmod(fs, path, mode); }
+static int mode_node(void *fs, const char *path, uint32_t *mode) { return quill_mode(fs, path, mode); }
+
 /* clang-format off */
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
   static const sisyfs_plugin plugin = {
@@ -51,6 +76,8 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
       .symlink = make_link, .write = write_file, .read = read_file, .truncate = truncate_file,
       .fsync = fsync_node, .fdatasync = fdatasync_node, .sync = sync_all, .readdir = list,
       .stat = stat_node, .readlink = read_link, .fsck = quill_check, .name_block = quill_name_block,
-      .write_sync = write_wait};
+      .write_sync = write_wait, .open = open_file, .close = close_file, .write_handle = write_open,
+      .read_handle = read_open, .truncate_handle = truncate_open, .fsync_handle = fsync_open,
+      .fdatasync_handle = fdatasync_open, .stat_handle = stat_open, .chmod = chmod_node, .mode = mode_node};
   return &plugin;
 }

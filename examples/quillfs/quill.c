@@ -147,14 +147,22 @@ static int resolve(struct quill *fs, const char *path, uint32_t *inode, int foll
   return follow ? step(fs, inode, name, 0) : lookup(fs, *inode, name, inode);
 }
 
-/* One name less. The last one takes the file with it. */
-static int drop_link(struct quill *fs, uint32_t inode) {
+static int free_inode(struct quill *fs, uint32_t inode, int blocks) {
+  struct quill_inode *node = quill_change_inode(fs, inode, 0);
+  if (node == NULL) return -EIO;
+  const int error = blocks ? quill_shrink(fs, inode, 0) : 0;
+  if (error == 0) memset(node, 0, sizeof *node);
+  return error;
+}
+
+/* One name less. The last one takes the file with it, unless it is open: an orphan waits for its last close,
+ * or for the next mount. */
+static int drop_link(struct quill *fs, uint32_t inode, int renamed) {
   struct quill_inode *node = quill_change_inode(fs, inode, 0);
   if (node == NULL) return -EIO;
   if (--node->links != 0 && !BUG(unlink_all)) return 0;
-  const int error = quill_shrink(fs, inode, 0);
-  if (error == 0) memset(node, 0, sizeof *node);
-  return error;
+  const int freed = BUG(orphan_freed) || (BUG(orphan_rename) && renamed);
+  return fs->open[inode].handles != 0 && !freed ? 0 : free_inode(fs, inode, 1);
 }
 
 /* --- calls that change something */
@@ -164,7 +172,8 @@ struct call {
   uint64_t offset;
   const uint8_t *bytes;
   uint32_t length, type, last_try, keep;
-  int wait; /* O_SYNC */
+  uint32_t inode; /* of an open file, in place of the path */
+  int wait;       /* O_SYNC */
 };
 
 /* Data that lies in blocks that the disk knows of needs no commit: it is written and waited for by itself. */
@@ -260,7 +269,7 @@ static int64_t unlink_name(struct quill *fs, const struct call *call) {
   }
   forget_name(fs);
   error = set_entry(fs, dir, &spot, 0);
-  return error != 0 ? error : drop_link(fs, spot.inode);
+  return error != 0 ? error : drop_link(fs, spot.inode, 0);
 }
 int quill_remove(struct quill *fs, const char *path, int directory) {
   const struct call call = {.path = path, .type = directory ? SISYFS_DIRECTORY : SISYFS_FILE};
@@ -321,7 +330,7 @@ static int64_t move(struct quill *fs, const struct call *call) {
   if (error == 0 && BUG(rename_two) && fs->running.logged + CHANGE_LOGS > fs->journal.blocks - 2)
     error = quill_commit(fs, 0);
   if (error == 0) error = set_entry(fs, from, &source, 0);
-  if (error == 0 && found == 0 && !BUG(rename_leak)) error = drop_link(fs, target.inode);
+  if (error == 0 && found == 0 && !BUG(rename_leak)) error = drop_link(fs, target.inode, 1);
   return error;
 }
 int quill_rename(struct quill *fs, const char *from, const char *to) {
@@ -335,8 +344,8 @@ static int file_of(struct quill *fs, const char *path, uint32_t *inode) {
 }
 
 static int64_t put(struct quill *fs, const struct call *call) {
-  uint32_t inode, done = 0;
-  int error = file_of(fs, call->path, &inode);
+  uint32_t inode = call->inode, done = 0;
+  int error = inode != 0 ? 0 : file_of(fs, call->path, &inode);
   if (error != 0) return error;
   if (call->offset + call->length > (uint64_t)quill_most_blocks(fs) * fs->block_size) return -EFBIG;
   while (done < call->length && error == 0) {
@@ -364,22 +373,22 @@ static int64_t put(struct quill *fs, const struct call *call) {
   return error == 0 || (error == -ENOSPC && done != 0 && call->last_try) ? (int64_t)done : error;
 }
 
-int64_t quill_write(struct quill *fs, const char *path, uint64_t offset, const void *bytes, uint32_t length,
-                    int wait) {
+static int64_t write_call(struct quill *fs, struct call call) {
+  const uint32_t length = call.length;
   const uint32_t whole = length / fs->block_size + 2, most = fs->journal.blocks - 2;
   const uint32_t logs = quill_ordered ? CHANGE_LOGS : whole + WRITE_LOGS < most ? whole + WRITE_LOGS : most;
-  const struct call call = {.path = path,
-                            .offset = offset,
-                            .bytes = bytes,
-                            .length = length,
-                            .wait = wait,
-                            .keep = BUG(enospc_size) || BUG(enospc_indirect)};
+  call.keep = BUG(enospc_size) || BUG(enospc_indirect);
   return run(fs, logs, put, call);
+}
+int64_t quill_write(struct quill *fs, const char *path, uint64_t offset, const void *bytes, uint32_t length,
+                    int wait) {
+  return write_call(
+      fs, (struct call){.path = path, .offset = offset, .bytes = bytes, .length = length, .wait = wait});
 }
 
 static int64_t resize(struct quill *fs, const struct call *call) {
-  uint32_t inode;
-  const int error = file_of(fs, call->path, &inode);
+  uint32_t inode = call->inode;
+  const int error = inode != 0 ? 0 : file_of(fs, call->path, &inode);
   if (error != 0) return error;
   if (call->offset > (uint64_t)quill_most_blocks(fs) * fs->block_size) return -EFBIG;
   const uint32_t size = (uint32_t)call->offset, old = quill_inode(fs, inode)->size;
@@ -389,6 +398,72 @@ int quill_truncate(struct quill *fs, const char *path, uint64_t size) {
   return (int)run(fs, CHANGE_LOGS, resize, (struct call){.path = path, .offset = size});
 }
 
+static uint16_t new_mode(uint32_t type) {
+  return type == SISYFS_FILE ? 0644 : type == SISYFS_DIRECTORY ? 0755 : 0777;
+}
+
+static int64_t change_mode(struct quill *fs, const struct call *call) {
+  uint32_t inode;
+  const int error = resolve(fs, call->path, &inode, 1);
+  if (error != 0) return error;
+  const uint64_t changed = fs->running.changed;
+  struct quill_inode *node = BUG(chmod_journal) ? quill_inode(fs, inode) : quill_change_inode(fs, inode, 0);
+  if (node == NULL) return -EIO;
+  if (BUG(fsync_chmod)) fs->running.changed = changed;
+  node->mode = (uint16_t)(call->type ^ new_mode(node->type));
+  return 0;
+}
+int quill_chmod(struct quill *fs, const char *path, uint32_t mode) {
+  return (int)run(fs, CHANGE_LOGS, change_mode, (struct call){.path = path, .type = mode});
+}
+
+/* --- open files */
+
+int quill_open_file(struct quill *fs, const char *path, uint32_t *inode) {
+  const int error = file_of(fs, path, inode);
+  if (error != 0) return error;
+  if (fs->open[*inode].handles++ == 0) fs->open[*inode].size = quill_inode(fs, *inode)->size;
+  return 0;
+}
+
+static int64_t free_orphan(struct quill *fs, const struct call *call) {
+  return free_inode(fs, call->inode, !BUG(orphan_blocks));
+}
+
+int quill_is_orphan(const struct quill_inode *node) { return node->type == SISYFS_FILE && node->links == 0; }
+
+int quill_close_file(struct quill *fs, uint32_t inode) {
+  const struct quill_inode *node = quill_inode(fs, inode);
+  if (node == NULL) return -EIO;
+  if ((fs->open[inode].handles == 1 || BUG(orphan_shared)) && quill_is_orphan(node)) {
+    const int error = (int)run(fs, CHANGE_LOGS, free_orphan, (struct call){.inode = inode});
+    if (error != 0) return error;
+  }
+  if (--fs->open[inode].handles == 0) fs->open[inode].size = 0;
+  return 0;
+}
+
+int64_t quill_write_open(struct quill *fs, uint32_t inode, uint64_t offset, const void *bytes,
+                         uint32_t length) {
+  return write_call(fs, (struct call){.inode = inode, .offset = offset, .bytes = bytes, .length = length});
+}
+int quill_truncate_open(struct quill *fs, uint32_t inode, uint64_t size) {
+  return (int)run(fs, CHANGE_LOGS, resize, (struct call){.inode = inode, .offset = size});
+}
+
+/* After a power cut no file is open. Without a commit the next mount would do the same. */
+int quill_free_orphans(struct quill *fs) {
+  int error = 0, found = 0;
+  for (uint32_t inode = 1; inode <= fs->inodes && error == 0; inode++) {
+    const struct quill_inode *node = quill_inode(fs, inode);
+    if (node == NULL) return -EIO;
+    if (!quill_is_orphan(node)) continue;
+    error = (int)run(fs, CHANGE_LOGS, free_orphan, (struct call){.inode = inode});
+    found = 1;
+  }
+  return error != 0 || !found ? error : quill_commit(fs, 0);
+}
+
 /* --- waiting, mount, reading */
 
 int quill_sync(struct quill *fs) { return quill_commit(fs, 0); }
@@ -396,7 +471,10 @@ int quill_sync(struct quill *fs) { return quill_commit(fs, 0); }
 int quill_fsync(struct quill *fs, const char *path, int data_only) {
   uint32_t inode;
   const int error = resolve(fs, path, &inode, 1);
-  if (error != 0) return error;
+  return error != 0 ? error : quill_fsync_open(fs, inode, data_only);
+}
+
+int quill_fsync_open(struct quill *fs, uint32_t inode, int data_only) {
   if (!quill_ordered || fs->failed) return quill_commit(fs, 0);
   const int commit = ((data_only ? fs->running.needed : fs->running.changed) & quill_bit_of(inode)) != 0;
   if (BUG(fsync_directory) && type_of(fs, inode) == SISYFS_DIRECTORY) return 0;
@@ -412,7 +490,9 @@ int quill_fsync(struct quill *fs, const char *path, int data_only) {
 int quill_mount(const sisyfs_disk *disk, struct quill **fs) {
   struct quill *opened;
   int error = quill_open(disk, &opened);
-  if (error == 0 && (error = quill_recover(opened)) != 0) quill_close(opened);
+  if (error != 0) return error;
+  if ((error = quill_recover(opened)) == 0 && !BUG(orphan_mount)) error = quill_free_orphans(opened);
+  if (error != 0) quill_close(opened);
   if (error == 0) *fs = opened;
   return error;
 }
@@ -425,9 +505,13 @@ int quill_unmount(struct quill *fs) {
 }
 
 int64_t quill_read(struct quill *fs, const char *path, uint64_t offset, void *bytes, uint32_t length) {
-  uint32_t inode, done = 0;
+  uint32_t inode;
   const int error = file_of(fs, path, &inode);
-  if (error != 0) return error;
+  return error != 0 ? error : quill_read_open(fs, inode, offset, bytes, length);
+}
+
+int64_t quill_read_open(struct quill *fs, uint32_t inode, uint64_t offset, void *bytes, uint32_t length) {
+  uint32_t done = 0;
   const struct quill_inode *node = quill_inode(fs, inode);
   if (offset >= node->size) return 0;
   if (length > node->size - offset) length = (uint32_t)(node->size - offset);
@@ -464,10 +548,7 @@ int quill_readdir(struct quill *fs, const char *path, sisyfs_fill fill, void *li
   return 0;
 }
 
-int quill_stat(struct quill *fs, const char *path, sisyfs_stat *out) {
-  uint32_t inode;
-  const int error = resolve(fs, path, &inode, 0);
-  if (error != 0) return error;
+static int stat_of(struct quill *fs, uint32_t inode, sisyfs_stat *out) {
   const struct quill_inode *node = quill_inode(fs, inode);
   if (node == NULL) return -EIO;
   const int directory = node->type == SISYFS_DIRECTORY;
@@ -475,6 +556,27 @@ int quill_stat(struct quill *fs, const char *path, sisyfs_stat *out) {
                        .links = directory ? 0 : node->links,
                        .size = directory ? 0 : node->size,
                        .id = inode};
+  return 0;
+}
+
+int quill_stat(struct quill *fs, const char *path, sisyfs_stat *out) {
+  uint32_t inode;
+  const int error = resolve(fs, path, &inode, 0);
+  return error != 0 ? error : stat_of(fs, inode, out);
+}
+
+int quill_stat_open(struct quill *fs, uint32_t inode, sisyfs_stat *out) {
+  const int error = stat_of(fs, inode, out);
+  if (error == 0 && BUG(handle_size)) out->size = fs->open[inode].size;
+  return error;
+}
+
+int quill_mode(struct quill *fs, const char *path, uint32_t *mode) {
+  uint32_t inode;
+  const int error = resolve(fs, path, &inode, 1);
+  const struct quill_inode *node = error == 0 ? quill_inode(fs, inode) : NULL;
+  if (node == NULL) return error != 0 ? error : -EIO;
+  *mode = node->mode ^ new_mode(node->type);
   return 0;
 }
 

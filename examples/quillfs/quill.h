@@ -32,6 +32,7 @@ enum {
   QUILL_ROOT = 1,
   QUILL_MAX_BLOCK = 4096,
   QUILL_JOURNAL_AT = 2, /* after the superblock and the journal header */
+  QUILL_INODES = 32,
 };
 /* Numbers of transactions begin here with each mount. They pass 0 after a dozen, so that this gets tested. */
 #define QUILL_FIRST_SEQUENCE 0xFFFFFFF4u
@@ -51,9 +52,10 @@ struct quill_record {
   uint16_t logged, revoked;
 };
 struct quill_inode {
-  uint16_t type, links; /* enum sisyfs_file_type; 0: free */
+  uint16_t type, links; /* enum sisyfs_file_type; 0: free. No links: an orphan, open when its name went */
   uint32_t size;
-  uint16_t direct[QUILL_DIRECT], indirect, reserved;
+  uint16_t direct[QUILL_DIRECT], indirect;
+  uint16_t mode; /* permission bits that differ from those of a new file or directory */
   char link[QUILL_LINK_MAX + 1];
 };
 struct quill_entry {
@@ -95,6 +97,9 @@ struct quill {
   struct { /* the last block of a file that was found */
     uint32_t inode, index, block, reserved;
   } last_block;
+  struct { /* of each inode: handles for it, and the size at the first open */
+    uint32_t handles, size;
+  } open[QUILL_INODES + 1];
   uint8_t *content, *frozen; /* of all blocks */
   uint16_t *flags;
   struct {
@@ -148,6 +153,20 @@ int64_t quill_read(struct quill *fs, const char *path, uint64_t offset, void *by
 int quill_truncate(struct quill *fs, const char *path, uint64_t size);
 int quill_fsync(struct quill *fs, const char *path, int data_only);
 int quill_sync(struct quill *fs);
+int quill_chmod(struct quill *fs, const char *path, uint32_t mode);
+int quill_mode(struct quill *fs, const char *path, uint32_t *mode);
+/* Open files, by their inodes. */
+int quill_open_file(struct quill *fs, const char *path, uint32_t *inode);
+int quill_close_file(struct quill *fs, uint32_t inode);
+int64_t quill_write_open(struct quill *fs, uint32_t inode, uint64_t offset, const void *bytes,
+                         uint32_t length);
+int64_t quill_read_open(struct quill *fs, uint32_t inode, uint64_t offset, void *bytes, uint32_t length);
+int quill_truncate_open(struct quill *fs, uint32_t inode, uint64_t size);
+int quill_fsync_open(struct quill *fs, uint32_t inode, int data_only);
+int quill_stat_open(struct quill *fs, uint32_t inode, sisyfs_stat *out);
+/* Frees the files that were open without a name when the power went. */
+int quill_free_orphans(struct quill *fs);
+int quill_is_orphan(const struct quill_inode *node);
 int quill_readdir(struct quill *fs, const char *path, sisyfs_fill fill, void *list);
 int quill_stat(struct quill *fs, const char *path, sisyfs_stat *out);
 int64_t quill_readlink(struct quill *fs, const char *path, char *content, uint32_t size);

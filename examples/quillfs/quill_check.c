@@ -66,7 +66,14 @@ int quill_check(const sisyfs_disk *disk, int repair, sisyfs_problem problem, voi
   struct quill *fs = check.fs;
   int pending = 0;
   for (uint32_t i = 0; i < fs->blocks; i++) pending |= fs->flags[i] & QUILL_PENDING;
-  if (repair && pending != 0) error = quill_recover(fs);
+  int orphans = 0;
+  for (uint32_t i = 1; i <= fs->inodes; i++)
+    orphans |= quill_inode(fs, i) != NULL && quill_is_orphan(quill_inode(fs, i));
+  if (repair && (pending != 0 || orphans != 0)) error = quill_recover(fs);
+  if (repair && orphans != 0 && error == 0) error = quill_free_orphans(fs);
+  if (repair && orphans != 0 && error == 0) error = quill_checkpoint(fs);
+  if (repair && orphans != 0 && error == 0)
+    problem(report, 1, 0, "a file has no name: it was open when the power went");
   if (error == 0 && (check.used = calloc(1, fs->blocks)) == NULL) error = -ENOMEM;
   check.names[QUILL_ROOT] = 1;
   for (uint32_t i = 1; i <= fs->inodes && error == 0; i++) error = check_inode(&check, i);

@@ -423,9 +423,12 @@ void quill_close(struct quill *fs) { free(fs); }
 int quill_format(const sisyfs_disk *disk) {
   const int small = disk->block_count <= 64;
   const uint64_t bits = disk->block_size * 8ull;
-  struct quill_super super = {
-      QUILL_MAGIC,     disk->block_size, (uint32_t)(disk->block_count < bits ? disk->block_count : bits),
-      small ? 16 : 32, small ? 6 : 32,   0};
+  struct quill_super super = {QUILL_MAGIC,
+                              disk->block_size,
+                              (uint32_t)(disk->block_count < bits ? disk->block_count : bits),
+                              small ? 16 : 32,
+                              small ? 6 : QUILL_INODES,
+                              0};
   super.sum = sum_of_super(&super);
   const struct quill_inode root = {.type = SISYFS_DIRECTORY, .links = 1};
   struct quill_header header = {QUILL_MAGIC, 0, 0, QUILL_FIRST_SEQUENCE, 0};

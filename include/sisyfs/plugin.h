@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define SISYFS_PLUGIN_MAJOR 1
-#define SISYFS_PLUGIN_MINOR 3
+#define SISYFS_PLUGIN_MINOR 4
 
 /* A page of raw flash cannot be corrected: the errno of Linux MTD. It is a state of the page, which is erased
  * to be used again; -EIO is a failure of the device. */
@@ -140,6 +140,7 @@ enum sisyfs_call {
   SISYFS_CALL_TRUNCATE = 1 << 8,
   SISYFS_CALL_SETXATTR = 1 << 9,
   SISYFS_CALL_REMOVEXATTR = 1 << 10,
+  SISYFS_CALL_CHMOD = 1 << 11, /* since 1.4 */
 };
 
 enum sisyfs_option_type { SISYFS_BOOL = 1, SISYFS_INT = 2, SISYFS_CHOICE = 3, SISYFS_TEXT = 4 };
@@ -234,6 +235,29 @@ typedef struct sisyfs_plugin {
   uint32_t option_count;
   const sisyfs_option* options;
   int (*configure)(const char* name, const char* value);
+
+  /* Since 1.4. Open files, as with open(2): for reading and writing, through a last symbolic link, -EISDIR
+   * for a directory. `*handle` is passed to the calls below and never looked at. A file that loses its last
+   * name while it is open lives on until its last handle is closed. A power cut closes it, and what comes
+   * back has its space free: after mount(), or after fsck() where mount alone does not recover. A close()
+   * that fails leaves the handle open. unmount() is never called with open handles.
+   *
+   * Where there is open(), there are close(), read_handle() and stat_handle(). Of what stat_handle() gives,
+   * type and size count. */
+  int (*open)(void* fs, const char* path, void** handle);
+  int (*close)(void* fs, void* handle);
+  int64_t (*write_handle)(void* fs, void* handle, uint64_t offset, const void* bytes, uint32_t length);
+  int64_t (*read_handle)(void* fs, void* handle, uint64_t offset, void* bytes, uint32_t length);
+  int (*truncate_handle)(void* fs, void* handle, uint64_t size);
+  int (*fsync_handle)(void* fs, void* handle);
+  int (*fdatasync_handle)(void* fs, void* handle);
+  int (*stat_handle)(void* fs, void* handle, sisyfs_stat* out);
+
+  /* Since 1.4. Permission bits, 0777. Nobody asks whether they allow a call. A new file has 0644, a new
+   * directory and the root 0755. chmod() follows a last symbolic link; mode() gives the bits of a file or a
+   * directory, and where there is chmod(), there is mode(). */
+  int (*chmod)(void* fs, const char* path, uint32_t mode);
+  int (*mode)(void* fs, const char* path, uint32_t* mode);
 } sisyfs_plugin;
 
 #define SISYFS_PLUGIN_HEADER \

@@ -17,6 +17,11 @@
 //     int64_t read(std::string_view path, uint64_t offset, std::span<std::byte> bytes);
 //     int readdir(std::string_view path, const std::function<void(std::string_view)>& name);
 //     int stat(std::string_view path, sisyfs_stat& out);
+//     int open(std::string_view path, void*& handle);  // if it has open files
+//     int close(void* handle);
+//     int stat_handle(void* handle, sisyfs_stat& out);
+//     int64_t read_handle(void* handle, uint64_t offset, std::span<std::byte> bytes);
+//     int64_t write_handle(void* handle, uint64_t offset, std::span<const std::byte> bytes);
 //   };
 //   SISYFS_PLUGIN(MyFs)
 //
@@ -161,6 +166,33 @@ constexpr sisyfs_plugin table() {
     t.listxattr = [](void* fs, const char* path, sisyfs_fill fill, void* list) {
       return of<Fs>(fs).listxattr(path, filler(fill, list));
     };
+  }
+  if constexpr (requires(Fs & fs, void*& handle) { fs.open("/", handle); }) {
+    t.open = [](void* fs, const char* path, void** handle) { return of<Fs>(fs).open(path, *handle); };
+    t.close = [](void* fs, void* handle) { return of<Fs>(fs).close(handle); };
+    t.read_handle = [](void* fs, void* handle, uint64_t offset, void* bytes, uint32_t length) -> int64_t {
+      return of<Fs>(fs).read_handle(handle, offset, std::span(static_cast<std::byte*>(bytes), length));
+    };
+    t.stat_handle = [](void* fs, void* handle, sisyfs_stat* out) {
+      return of<Fs>(fs).stat_handle(handle, *out);
+    };
+  }
+  if constexpr (requires(Fs & fs, std::span<const std::byte> b) { fs.write_handle(nullptr, uint64_t{}, b); })
+    t.write_handle = [](void* fs, void* handle, uint64_t offset, const void* bytes,
+                        uint32_t length) -> int64_t {
+      return of<Fs>(fs).write_handle(handle, offset, std::span(static_cast<const std::byte*>(bytes), length));
+    };
+  if constexpr (requires(Fs & fs) { fs.truncate_handle(nullptr, uint64_t{}); })
+    t.truncate_handle = [](void* fs, void* handle, uint64_t size) {
+      return of<Fs>(fs).truncate_handle(handle, size);
+    };
+  if constexpr (requires(Fs & fs) { fs.fsync_handle(nullptr); })
+    t.fsync_handle = [](void* fs, void* handle) { return of<Fs>(fs).fsync_handle(handle); };
+  if constexpr (requires(Fs & fs) { fs.fdatasync_handle(nullptr); })
+    t.fdatasync_handle = [](void* fs, void* handle) { return of<Fs>(fs).fdatasync_handle(handle); };
+  if constexpr (requires(Fs & fs, uint32_t mode) { fs.chmod("/", mode); }) {
+    t.chmod = [](void* fs, const char* path, uint32_t mode) { return of<Fs>(fs).chmod(path, mode); };
+    t.mode = [](void* fs, const char* path, uint32_t* mode) { return of<Fs>(fs).mode(path, *mode); };
   }
   using Problem = std::function<void(bool repaired, bool lost, const std::string& text)>;
   if constexpr (requires(const sisyfs_disk& disk, const Problem& problem) { Fs::fsck(disk, true, problem); })

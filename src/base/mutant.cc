@@ -28,6 +28,7 @@ namespace {
     "NoDoubts",
     "OldNames",
     "ForgetDurableCalls",
+    "ForgetNameless",
     "LastChainSafe",
     "NeverReorder",
     "SkipAfterPromise",

@@ -33,6 +33,7 @@ enum class Mutant : uint8_t {
   kNoDoubts,             // a promise also covers what a failure of the device may have taken before it
   kOldNames,             // names: a name may be from an older tree of the window
   kForgetDurableCalls,   // a call that is durable when it returns promises nothing
+  kForgetNameless,       // what is written to a deleted open file never comes back under its old name
   // crash: what a power cut may leave
   kLastChainSafe,        // the last chain of writes never loses anything
   kNeverReorder,         // writes are kept in order on every device

@@ -75,6 +75,8 @@ class PromiseChecker {
       }
       case PromiseKind::kAttributes:
         return fmt::format("the attributes of {}", path);
+      case PromiseKind::kMode:
+        return fmt::format("the mode of {} ({:o})", path, object_in(then, p.object)->mode);
       case PromiseKind::kTree:
         return "names, sizes and attributes";
     }
@@ -90,6 +92,7 @@ class PromiseChecker {
         return against_entries(p);
       case PromiseKind::kEntry:
       case PromiseKind::kAttributes:
+      case PromiseKind::kMode:
       case PromiseKind::kTree:
         return {};
       default:

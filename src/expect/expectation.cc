@@ -99,6 +99,9 @@ bool covers(const Promise& made, const Tree& now, const Promise& earlier, const 
     case PromiseKind::kAttributes:
       return made.kind == earlier.kind || made.kind == PromiseKind::kContent ||
              made.kind == PromiseKind::kEntries;
+    case PromiseKind::kMode:
+      return made.kind == earlier.kind || made.kind == PromiseKind::kContent ||
+             made.kind == PromiseKind::kEntries;
     case PromiseKind::kTree:
       return made.kind == earlier.kind;
   }
@@ -116,9 +119,15 @@ std::span<const Tree> Expectation::older() const {
   return older_ ? std::span<const Tree>(older_->trees) : std::span<const Tree>();
 }
 
+bool Expectation::are_one(const Tree& a, const Tree& b) const {
+  if (!(a == b)) return false;
+  if (!by_object() || (!a.has_nameless() && !b.has_nameless())) return true;
+  return a.open_digest() == b.open_digest();
+}
+
 void Expectation::reach_part(Tree part) {
   SISYFS_ASSERT(!in_op_, "parts come before their call begins");
-  if (!(part == now_)) advance(std::move(part));
+  if (!are_one(part, now_)) advance(std::move(part));
 }
 
 void Expectation::begin_op(Tree after) {
@@ -131,7 +140,7 @@ void Expectation::end_op(int error) {
   SISYFS_ASSERT(in_op_, "a call ends after it began");
   in_op_ = false;
   if (error == 0) ++calls_;
-  if (error == 0 && after_ == now_)
+  if (error == 0 && are_one(after_, now_))
     now_ = after_;  // equal trees may differ in open files
   else if (error == 0)
     advance(after_);
@@ -196,7 +205,10 @@ void Expectation::fail_device(std::string_view path) {
   Stat stat;
   // Trees of `atomic` and `ordered` are whole: what one object has lost takes along what came after it.
   const bool single = contract_ == Contract::kFsync || contract_ == Contract::kNames;
-  doubt(single && now_.stat(path, &stat) == 0 ? now_.birth(stat.node) : kNoObject);
+  const bool found = now_.stat(path, &stat) == 0;
+  // Of a file without a name nothing is promised.
+  if (single && found && now_.is_nameless(stat.node)) return;
+  doubt(single && found ? now_.birth(stat.node) : kNoObject);
 }
 
 Digest Expectation::doubt_term(const Doubt& doubt, const Tree& then) {
@@ -269,6 +281,7 @@ void Expectation::promise(std::string_view path, PromiseKind kind, uint64_t offs
   SISYFS_ASSERT(!in_op_, "a promise is made when its call has returned");
   Stat stat;
   SISYFS_ASSERT(now_.stat(path, &stat) == 0, "what is promised exists");
+  if (now_.is_nameless(stat.node)) return;
   if (heeds(kind))
     promise(Promise{.object = now_.birth(stat.node), .kind = kind, .offset = offset, .end = end});
 }
@@ -308,6 +321,8 @@ void Expectation::promise_changes(size_t since) {
     const Tree::Node* then = object_in(before, object);
     if (then ? !(then->xattrs == node.xattrs) : !node.xattrs.empty())
       promise(Promise{.object = object, .kind = PromiseKind::kAttributes});
+    if (then ? then->mode != node.mode : node.mode != kNewModes[static_cast<size_t>(node.type)])
+      promise(Promise{.object = object, .kind = PromiseKind::kMode});
   }
 }
 
@@ -352,7 +367,7 @@ History Expectation::history() const {
   History out;
   out.older = older();
   out.now = &now_;
-  if (in_op_ && !(after_ == now_)) out.after = &after_;
+  if (in_op_ && !are_one(after_, now_)) out.after = &after_;
   if (older_) out.promises = older_->promises;
   out.covered_by = covered_by_;
   return out;

@@ -78,8 +78,9 @@ class Expectation {
   }
 
   // Promises about single objects. The path must exist in now(); the last symbolic link is followed, as by
-  // open. Like promise_all() they come after end_op(). Only the contract `fsync` uses them. If the fsync of a
-  // target covers more than its file, promise_all() is called instead.
+  // open. It may be a handle (tree.h); then nothing is promised of a file without a name. Like promise_all()
+  // they come after end_op(). Only the contract `fsync` uses them. If the fsync of a target covers more than
+  // its file, promise_all() is called instead.
   void promise_file(std::string_view path);  // fsync: its content, and with fsync_names its name
   void promise_data(std::string_view path);  // fdatasync: its bytes, and the size needed to read them
   // A write with O_SYNC: these bytes, the size needed to read them, and with fsync_names the name of the
@@ -119,6 +120,9 @@ class Expectation {
     size_t floor = 0;  // trees from this position on satisfy all promises
   };
 
+  // Whether two trees are one step of the window. Where objects are judged one by one, what an open file
+  // without a name holds makes a difference too: its deletion may be lost, and its data not.
+  bool are_one(const Tree& a, const Tree& b) const;
   bool by_object() const {
     return contract_ == Contract::kOrdered || contract_ == Contract::kFsync || contract_ == Contract::kNames;
   }

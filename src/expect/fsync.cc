@@ -24,7 +24,8 @@ class Matcher {
     std::stable_partition(found_.begin(), found_.end(), [this](const Found& f) { return is_directory(f); });
     object_of_.assign(recovered_.node_limit(), kNoObject);
     object_of_[0] = kRootObject;
-    return links_agree() && xattrs_allowed("/", kRootNode, kRootObject) && match(0);
+    return links_agree() && xattrs_allowed("/", kRootNode, kRootObject) &&
+           mode_allowed("/", kRootNode, kRootObject) && match(0);
   }
 
  private:
@@ -145,25 +146,51 @@ class Matcher {
                 had ? " since they were promised" : "");
   }
 
-  bool binds_xattrs(const Promise& p, ObjectId object) const {
-    const bool of_xattrs = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kEntries ||
-                           p.kind == PromiseKind::kAttributes;
-    if (!of_xattrs || p.object != object) return false;
+  // Whether the promise binds attributes or mode (`only`: the promise of these alone), which `same` compares.
+  template <class Same>
+  bool binds(const Promise& p, ObjectId object, PromiseKind only, Same same) const {
+    const bool of_it = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kEntries || p.kind == only;
+    if (!of_it || p.object != object) return false;
     if (p.doubt == kNoDoubt) return true;
     // After a failure of the device only what has changed since.
     const Tree::Node* promised = object_in(history_[p.since], object);
     for (size_t i = p.doubt; i < p.since; ++i) {
       const Tree::Node* then = object_in(history_[i], object);
-      if (!then || !(then->xattrs == promised->xattrs)) return true;
+      if (!then || !same(*then, *promised)) return true;
     }
     return false;
+  }
+  bool binds_xattrs(const Promise& p, ObjectId object) const {
+    return binds(p, object, PromiseKind::kAttributes,
+                 [](const Tree::Node& a, const Tree::Node& b) { return a.xattrs == b.xattrs; });
+  }
+  bool binds_mode(const Promise& p, ObjectId object) const {
+    return binds(p, object, PromiseKind::kMode,
+                 [](const Tree::Node& a, const Tree::Node& b) { return a.mode == b.mode; });
+  }
+
+  // The mode of an object comes back from some time, whatever its attributes are. fsync promises it with the
+  // content.
+  bool mode_allowed(const std::string& path, NodeId node, ObjectId object) {
+    const uint16_t mode = recovered_.node(node).mode;
+    bool had = false;
+    for (size_t i = 0; i < history_.size(); ++i) {
+      const Tree::Node* then = object_in(history_[i], object);
+      if (!then || then->mode != mode) continue;
+      had = true;
+      if (std::none_of(history_.promises.begin(), history_.promises.end(),
+                       [&](const Promise& p) { return i < p.since && binds_mode(p, object); }))
+        return true;
+    }
+    return fail("{}: came back with mode {:o}, which it never had{}", path, mode,
+                had ? " since another was promised" : "");
   }
 
   bool content_allowed(const Found& f, ObjectId object) {
     const Tree::Node& got = recovered_.node(f.node);
     const Tree::Node& known = newest(object);
     if (got.type != known.type) return fail("{}: came back as another type of file", f.path);
-    if (!xattrs_allowed(f.path, f.node, object)) return false;
+    if (!xattrs_allowed(f.path, f.node, object) || !mode_allowed(f.path, f.node, object)) return false;
     if (got.type == FileType::kDirectory) return true;
     if (got.type == FileType::kSymlink)
       return got.data == known.data || fail("{}: leads to another target than it was given", f.path);

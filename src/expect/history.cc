@@ -34,6 +34,12 @@ const Tree::Node* object_in(const Tree& tree, ObjectId object) {
   return id == kNoNode ? nullptr : &tree.node(id);
 }
 
+const Tree::Node* version_in(const Tree& tree, ObjectId object) {
+  if (mutant(Mutant::kForgetNameless)) return object_in(tree, object);
+  const NodeId id = tree.born_or_nameless(object);
+  return id == kNoNode ? nullptr : &tree.node(id);
+}
+
 ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_view name) {
   for (const Tree::Entry& e : tree.children(directory)) {
     if (e.name() == name) return tree.birth(e.node);
@@ -94,6 +100,31 @@ std::string path_of(const Tree& tree, ObjectId object) {
   return path;
 }
 
+namespace {
+
+// Which handles lead to the node.
+uint64_t handles_of(const Tree& tree, NodeId node) {
+  uint64_t handles = 0;
+  for (uint32_t i = 0; i < Tree::kHandles; ++i) handles |= uint64_t{tree.behind(i) == node} << i;
+  return handles;
+}
+
+// A file without a name is identified by its handles, and before its deletion by its paths.
+Digest nameless_descent(const Tree& previous, const Tree& next) {
+  Digest sum = digest_at(1, next.open_digest());
+  for (uint32_t id = 0; id < next.node_limit(); ++id) {
+    if (!next.is_nameless(NodeId{id})) continue;
+    const NodeId before = previous.born_or_nameless(next.birth(NodeId{id}));
+    const Digest was = before == kNoNode                  ? Digest{}
+                       : previous.node(before).names != 0 ? previous.node(before).path_digest
+                                                          : Digest{handles_of(previous, before), 1};
+    sum += digest_at(0x100 | handles_of(next, NodeId{id}), was);
+  }
+  return sum;
+}
+
+}  // namespace
+
 Digest descent(const Tree& previous, const Tree& next) {
   Digest sum;
   for (uint32_t id = 0; id < next.node_limit(); ++id) {
@@ -108,7 +139,7 @@ Digest descent(const Tree& previous, const Tree& next) {
     const Digest pair[] = {node.path_digest, paths};
     sum += digest_of(pair, sizeof pair);
   }
-  return sum;
+  return next.has_nameless() ? sum + nameless_descent(previous, next) : sum;
 }
 
 }  // namespace sisyfs

@@ -29,7 +29,8 @@ enum class PromiseKind : uint8_t {
   kSize,        // the size, and the bytes from `offset` to before `end`: the file was cut
   kEntry,       // what a name of the directory leads to, and that this comes back; or that it is free
   kAttributes,  // the extended attributes
-  kTree,        // names, types, links, sizes and attributes of the whole tree (under `ordered`)
+  kTree,        // names, types, modes, links, sizes and attributes of the whole tree (under `ordered`)
+  kMode,        // the permission bits
 };
 
 // The position of no tree.
@@ -76,6 +77,9 @@ struct History {
 // The node of the object in the tree, or kNoNode.
 NodeId find_object(const Tree& tree, ObjectId object);
 const Tree::Node* object_in(const Tree& tree, ObjectId object);
+// The same, also if the object is an open file that has lost its last name. Its content may come back under
+// a name that it had, where the deletion is lost and what was written later is not.
+const Tree::Node* version_in(const Tree& tree, ObjectId object);
 // The object that has this name in the directory, or kNoObject.
 ObjectId entry_of(const Tree& tree, const Tree::Node& directory, std::string_view name);
 // Whether the directory exists and has an entry for the object.
@@ -89,8 +93,8 @@ bool binds_entry(const History& history, const Promise& promise, ObjectId direct
 // A path of the object in the tree; "" if it does not exist there.
 std::string path_of(const Tree& tree, ObjectId object);
 
-// Digest of which object of `next` was which object of `previous`, identified by paths and not by numbers.
-// Objects whose paths did not change contribute nothing.
+// Digest of which object of `next` was which object of `previous`, identified by paths and not by numbers,
+// and of open files without a name in `next`. Objects whose paths did not change contribute nothing.
 Digest descent(const Tree& previous, const Tree& next);
 
 }  // namespace sisyfs

@@ -20,7 +20,7 @@ bool SameShape::same(NodeId mine, NodeId theirs) {
   taken_[slot] = true;
   const Tree::Node& a = tree_.node(mine);
   const Tree::Node& b = recovered_.node(theirs);
-  if (a.type != b.type || a.links != b.links) return false;
+  if (a.type != b.type || a.links != b.links || a.mode != b.mode) return false;
   const bool size_counts = a.type == FileType::kSymlink || sizes_ == Sizes::kEqual;
   if (size_counts && a.data.size() != b.data.size() && !mutant(Mutant::kIgnoreSizes)) return false;
   if (a.type == FileType::kSymlink && !(a.data == b.data)) return false;

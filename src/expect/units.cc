@@ -26,7 +26,7 @@ bool same_start(const Bytes& a, const Bytes& b, uint64_t count) {
 // The range [first, second) of bytes that a promise of data covers.
 std::pair<uint64_t, uint64_t> promised_range(const History& history, const Promise& p) {
   if (p.kind == PromiseKind::kWritten || p.kind == PromiseKind::kSize) return {p.offset, p.end};
-  return {0, object_in(history[p.since], p.object)->data.size()};
+  return {0, version_in(history[p.since], p.object)->data.size()};
 }
 
 bool is_of_data(const Promise& p) {
@@ -39,9 +39,9 @@ bool has_doubt(const Promise& p) { return p.doubt != kNoDoubt && !mutant(Mutant:
 bool unit_in_doubt(const History& history, const Promise& p, uint64_t offset, size_t unit) {
   if (!has_doubt(p)) return false;
   Bytes promised(unit), version(unit);
-  read_unit(object_in(history[p.since], p.object)->data, offset, promised);
+  read_unit(version_in(history[p.since], p.object)->data, offset, promised);
   for (size_t i = p.doubt; i < p.since; ++i) {
-    const Tree::Node* node = object_in(history[i], p.object);
+    const Tree::Node* node = version_in(history[i], p.object);
     if (!node) return false;
     read_unit(node->data, offset, version);
     if (version != promised) return false;
@@ -52,9 +52,9 @@ bool unit_in_doubt(const History& history, const Promise& p, uint64_t offset, si
 // Likewise for the size.
 bool size_in_doubt(const History& history, const Promise& p) {
   if (!has_doubt(p)) return false;
-  const uint64_t promised = object_in(history[p.since], p.object)->data.size();
+  const uint64_t promised = version_in(history[p.since], p.object)->data.size();
   for (size_t i = p.doubt; i < p.since; ++i) {
-    const Tree::Node* node = object_in(history[i], p.object);
+    const Tree::Node* node = version_in(history[i], p.object);
     if (!node || node->data.size() != promised) return false;
   }
   return true;
@@ -64,10 +64,10 @@ bool size_in_doubt(const History& history, const Promise& p) {
 // that kept its size.
 uint64_t changed_end(const History& history, const Promise& p, uint32_t unit) {
   uint64_t last = 0;
-  const FileData& promised = object_in(history[p.since], p.object)->data;
+  const FileData& promised = version_in(history[p.since], p.object)->data;
   Bytes bytes(unit);
   for (size_t i = p.doubt; i < p.since; ++i) {
-    FileData version = object_in(history[i], p.object)->data;
+    FileData version = version_in(history[i], p.object)->data;
     for (uint64_t at = version.first_difference(promised); at < promised.size();
          at = version.first_difference(promised)) {
       const uint64_t offset = at / unit * unit;
@@ -92,7 +92,7 @@ bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t of
     const uint64_t from = std::max(begin, offset), to = std::min<uint64_t>(end, offset + version.size());
     if (from >= to) continue;
     Bytes bytes(version.size());
-    read_unit(object_in(history[p.since], object)->data, offset, bytes);
+    read_unit(version_in(history[p.since], object)->data, offset, bytes);
     if (std::memcmp(bytes.data() + (from - offset), version.data() + (from - offset), to - from) != 0)
       return false;
   }
@@ -121,7 +121,7 @@ bool goes_on_as_another(const History& history, ObjectId object, const FileData&
   (void)data.read(offset, version);
   if (!same_start(got, version, end)) return false;
   for (size_t i = 0; i < history.size(); ++i) {
-    const Tree::Node* node = object_in(history[i], object);
+    const Tree::Node* node = version_in(history[i], object);
     if (!node) continue;
     read_unit(node->data, offset, version);
     const bool same =
@@ -138,7 +138,7 @@ bool written_first(const History& history, ObjectId object, uint64_t offset, uin
   bool unwritten = false;
   Bytes version(unit);
   for (size_t i = 0; i < history.size(); ++i) {
-    const Tree::Node* node = object_in(history[i], object);
+    const Tree::Node* node = version_in(history[i], object);
     if (!node) continue;
     read_unit(node->data, offset, version);
     const bool data =
@@ -158,7 +158,7 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
   // then copied into `newest`, so that first_difference() finds the next one without visiting holes.
   FileData newest;
   for (size_t i = history.size(); i-- > 0;) {
-    if (const Tree::Node* node = object_in(history[i], object)) {
+    if (const Tree::Node* node = version_in(history[i], object)) {
       newest = node->data;
       break;
     }
@@ -171,7 +171,7 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
     read_unit(data, offset, got);
     bool found = false;
     for (size_t i = 0; i < history.size() && !found; ++i) {
-      const Tree::Node* node = object_in(history[i], object);
+      const Tree::Node* node = version_in(history[i], object);
       if (!node) continue;
       read_unit(node->data, offset, version);
       found = unit_allowed(history, object, i, offset, version) &&
@@ -187,7 +187,7 @@ std::optional<uint64_t> first_wrong_unit(const History& history, ObjectId object
 
 bool size_allowed(const History& history, ObjectId object, uint64_t size, const ContractRules& rules) {
   for (size_t i = 0; i < history.size(); ++i) {
-    const Tree::Node* node = object_in(history[i], object);
+    const Tree::Node* node = version_in(history[i], object);
     if (!node || node->data.size() != size) continue;
     if (size_allowed_at(history, object, i, size, rules.data_unit) || mutant(Mutant::kAnySize)) return true;
   }
@@ -195,7 +195,7 @@ bool size_allowed(const History& history, ObjectId object, uint64_t size, const 
 }
 
 bool version_allowed(const History& history, ObjectId object, size_t position, const ContractRules& rules) {
-  const FileData& data = object_in(history[position], object)->data;
+  const FileData& data = version_in(history[position], object)->data;
   if (!size_allowed_at(history, object, position, data.size(), rules.data_unit)) return false;
   uint64_t end = data.size();
   for (const Promise& p : history.promises)

@@ -149,7 +149,7 @@ struct CrashCounts {
   uint64_t crash_states = 0;  // crash states that were judged; the greatest number means that many or more
   uint64_t recoveries = 0;    // recoveries executed for them; the results of the others were cached
   uint64_t crash_images = 0;  // distinct images, where crash states are built one by one
-  uint32_t performed = 0;     // kinds of op that were performed, as bits
+  uint64_t performed = 0;     // kinds of op that were performed, as bits
 
   CrashCounts& operator+=(const CrashCounts& more);
   // What came after `before`.

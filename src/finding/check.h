@@ -91,7 +91,7 @@ class Check {
   // How the memory of the target is saved, as a sentence; empty where it is a plain copy.
   virtual std::string snapshots() const { return {}; }
   // What its searches do not try, when these kinds of op were performed (CrashCounts::performed).
-  virtual std::vector<NotTried> not_tried(uint32_t) const { return {}; }
+  virtual std::vector<NotTried> not_tried(uint64_t) const { return {}; }
   // The marks that a run of this check can reach.
   virtual std::span<const MarkInfo> marks() const = 0;
 };

@@ -10,6 +10,8 @@
 #include "finding/step_recorder.h"
 #include "judge/disk_system.h"
 #include "machine/marks.h"
+#include "workload/right_errnos.h"
+#include "workload/script_trees.h"
 
 namespace sisyfs {
 namespace {
@@ -139,7 +141,7 @@ class DiskCheck : public Check {
     return DiskTeller(system_.workers()).run(initial, steps);
   }
 
-  std::vector<NotTried> not_tried(uint32_t performed) const override {
+  std::vector<NotTried> not_tried(uint64_t performed) const override {
     return sisyfs::not_tried(setup(), OpSet::of_bits(performed));
   }
   Result<TriedOps> ops_after(std::span<const Op> done) const override {
@@ -172,6 +174,12 @@ class DiskCheck : public Check {
       for (const Op& op : line.ops)
         if (const std::string why = cannot_do(op); !why.empty())
           return bad_input(fmt::format("line {}, column {}: {}", line.number, line.column, why));
+    DiskSystemState start;
+    system_.initial(start);
+    const auto may_be_full = [&](OpKind kind) {
+      return this->setup().kind.claims.limited_space && needs_space(kind);
+    };
+    if (Status s = check_expectations(script, start.expectation.now(), may_be_full); !s) return s;
     DiskSetup setup = this->setup();
     setup.script = std::make_shared<const Script>(script);
     setup.max_system_ops = UINT32_MAX;
@@ -209,7 +217,8 @@ class DiskCheck : public Check {
     static constexpr OpSet kPlaced(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kTruncate,
                                    OpKind::kRead);
     if (!kind.ops.has(op.kind)) return fmt::format("the target has no op {}", op_name(op.kind));
-    if (kPlaced.has(op.kind) && !kind.limits.any_byte && (op.offset % unit != 0 || op.length % unit != 0))
+    if (kPlaced.has(by_path(op.kind)) && !kind.limits.any_byte &&
+        (op.offset % unit != 0 || op.length % unit != 0))
       return fmt::format("offsets and lengths of this target are multiples of {}", unit);
     return {};
   }

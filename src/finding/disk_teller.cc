@@ -366,12 +366,14 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   }
   const bool wrong_errno = found(findings, FindingKind::kWrongErrno);
   if (wrong_errno || (found(findings, FindingKind::kHiddenError) && answered_wrong)) {
-    const bool same_answer = answer_of(episode.answer) == answer_of(expected);
+    const bool other_demanded = op.demand != 0 && episode.answer == expected;
+    const bool same_answer = answer_of(episode.answer) == answer_of(expected) && !other_demanded;
     step.observed.push_back({wrong_errno ? FindingKind::kWrongErrno : FindingKind::kHiddenError,
                              same_answer ? "what it read is not what was written"
                                          : fmt::format("it answers {}", answer_of(episode.answer))});
-    step.expected.push_back(same_answer ? "the data that was written there"
-                                        : fmt::format("it answers {}", answer_of(expected)));
+    step.expected.push_back(same_answer      ? "the data that was written there"
+                            : other_demanded ? fmt::format("it answers {}", errno_text(op.demanded()))
+                                             : fmt::format("it answers {}", answer_of(expected)));
   }
   for (const FindingKind kind :
        {FindingKind::kWrongEffect, FindingKind::kFailedChange, FindingKind::kHiddenError}) {

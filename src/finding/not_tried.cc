@@ -21,12 +21,13 @@ constexpr OpGroup kGroups[] = {
     {OpSet(OpKind::kFdatasync), "fdatasync=on"},
     {OpSet(OpKind::kWriteSync), "sync_writes=on"},
     {OpSet(OpKind::kSetxattr, OpKind::kRemovexattr), "xattrs=on"},
-    {OpSet(OpKind::kOpen, OpKind::kClose), "handles=on"},
+    {OpSet(OpKind::kOpen, OpKind::kClose) | kHandleOps, "handles=on"},
+    {OpSet(OpKind::kChmod), "modes=on"},
     {OpSet(OpKind::kSnapshot, OpKind::kRestore), "snapshots=1"},
     {OpSet(OpKind::kRemount), "remount=on"},
 };
 constexpr OpSet kReads(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kGetxattr, OpKind::kListxattr,
-                       OpKind::kFsck);
+                       OpKind::kFsck, OpKind::kReadHandle, OpKind::kStatHandle);
 
 }  // namespace
 
@@ -72,8 +73,9 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
       setup.kind.limits.write_unit > 1)
     add("sizes and offsets within a unit", "odd=on");
   // Writes and appends are one function of a target.
-  constexpr OpSet kWrites(OpKind::kWrite, OpKind::kAppend);
-  if ((performed & kWrites) != OpSet()) performed = performed | kWrites;
+  for (const OpSet writes :
+       {OpSet(OpKind::kWrite, OpKind::kAppend), OpSet(OpKind::kWriteHandle, OpKind::kAppendHandle)})
+    if ((performed & writes) != OpSet()) performed = performed | writes;
   OpSet never = setup.kind.ops - performed - kReads;
   OpSet generated = setup.bounds.ops;
   if (setup.bounds.max_dirs == 0) generated = generated - OpSet(OpKind::kMkdir, OpKind::kRmdir);

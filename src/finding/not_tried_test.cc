@@ -80,5 +80,16 @@ TEST(NotTriedTest, OpsThatWereNeverPerformedAreNamed) {
   EXPECT_EQ(told(setup, setup.kind.ops - OpSet(OpKind::kWrite)), "");
 }
 
+TEST(NotTriedTest, OpenFilesAndModesAreNamedWithTheirSetting) {
+  DiskSetup setup = setup_of(OpSet(OpKind::kCreate, OpKind::kChmod) | kHandleOps);
+  setup.cuts.nesting = setup.failures.most = 1;
+  setup.bounds.impossible = true;
+  setup.options = {"handles", "modes"};
+  EXPECT_EQ(told(setup, OpSet(OpKind::kCreate)),
+            "open @, close @, write @, append @, truncate @, fsync @, fdatasync @ (handles=on); "
+            "chmod (modes=on); ");
+  EXPECT_EQ(told(setup, setup.kind.ops - OpSet(OpKind::kAppendHandle, OpKind::kStatHandle)), "");
+}
+
 }  // namespace
 }  // namespace sisyfs::not_tried_test

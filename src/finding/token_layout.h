@@ -81,7 +81,7 @@ struct OpForm {
 inline constexpr uint8_t kNoOp = kPlainAdvance;  // the op is empty
 inline constexpr uint8_t kTextOp = kPlainText;   // the op as one string
 // clang-format off
-inline constexpr std::array<OpForm, 34> kOpForms{{
+inline constexpr std::array<OpForm, 36> kOpForms{{
     {0, "create", "S"},         {1, "mkdir", "S"},         {2, "unlink", "S"},        {3, "rmdir", "S"},
     {4, "rename", "SS"},        {5, "link", "SS"},         {6, "symlink", "SS"},      {7, "write", "SNN"},
     {8, "append", "SN"},        {9, "truncate", "SN"},     {10, "read", "SNN"},       {11, "readdir", "S"},
@@ -90,7 +90,7 @@ inline constexpr std::array<OpForm, 34> kOpForms{{
     {20, "restore", ""},        {21, "fsck", ""},          {22, "write_sync", "SNN"}, {23, "setxattr", "SSN"},
     {24, "getxattr", "SS"},     {25, "listxattr", "S"},    {26, "removexattr", "SS"}, {27, "write", "SNNV"},
     {28, "append", "SNV"},      {29, "write_sync", "SNNV"},{30, "setxattr", "SSNV"},  {31, "append", "S"},
-    {32, "delete", "S"},        {33, "verify", "S"},
+    {32, "delete", "S"},        {33, "verify", "S"},     {34, "open", "SS"},       {35, "chmod", "SN"},
 }};
 // clang-format on
 

@@ -134,7 +134,7 @@ TEST(TokenLayoutTest, KindsHaveTheNumbersOfTheirTypes) {
 TEST(TokenLayoutTest, EveryOpOfAWorkloadHasACode) {
   for (size_t kind = 0; kind < kOpKinds; ++kind)
     for (const uint8_t version : {0, 1}) {
-      const Op op{static_cast<OpKind>(kind), version, 512, 1024, Path("/a"), Path("/b")};
+      const Op op{static_cast<OpKind>(kind), version, 0, 512, 1024, Path("/a"), Path("/b")};
       Finding finding;
       finding.steps.emplace_back();
       finding.steps[0].id = 1;

@@ -49,6 +49,10 @@ class ReferenceJudge : public Judge {
  private:
   // The answer; true if it is right.
   bool judge_answer(const Episode& episode, Opinion& opinion) const;
+  // Whether the op may be refused for lack of space.
+  bool is_full(const Op& op) const;
+  // Whether this errno, or success (0), is a right answer.
+  bool may_answer(const Op& op, int error) const;
   // The answer to a write that says that it wrote fewer bytes than it was given, as a full disk allows: the
   // op that writes these bytes. Otherwise the op as it is.
   Op shortened(const Episode& episode) const;

@@ -85,6 +85,25 @@ TEST_F(ReferenceJudgeTest, WherePosixLeavesTheErrnoOpenEachIsRight) {
   EXPECT_THAT(kinds_in(end_op(rmdir_root, EPERM, kA)), ElementsAre(FindingKind::kWrongEffect));
 }
 
+TEST_F(ReferenceJudgeTest, AScriptDemandsOneOfSeveralRightAnswers) {
+  setup_.kind.claims.limited_space = true;
+  const auto demanding = [](Op op, int error) {
+    op.demand = static_cast<uint16_t>(error + 1);
+    return op;
+  };
+  const Op rmdir_root = Op::of(OpKind::kRmdir, Path("/"));
+  EXPECT_THAT(kinds_in(end_op(demanding(rmdir_root, EPERM), EPERM, kNone)), IsEmpty());
+  EXPECT_THAT(kinds_in(end_op(demanding(rmdir_root, EPERM), EBUSY, kNone)),
+              ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(kinds_in(end_op(demanding(rmdir_root, ENOENT), EBUSY, kNone)), IsEmpty()) << "it is not right";
+  EXPECT_THAT(kinds_in(end_op(create_, ENOSPC, kNone)), IsEmpty());
+  EXPECT_THAT(kinds_in(end_op(demanding(create_, 0), ENOSPC, kNone)), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(kinds_in(end_op(demanding(create_, ENOSPC), ENOSPC, kNone)), IsEmpty());
+  EXPECT_THAT(kinds_in(end_op(demanding(create_, ENOSPC), 0, kA)), ElementsAre(FindingKind::kWrongErrno));
+  EXPECT_THAT(kinds_in(end_op(demanding(create_, ENOSPC), EIO, kNone, failing())), IsEmpty())
+      << "an access was made to fail";
+}
+
 // Story: a search ended at an assertion, because what such a call had promised does not exist.
 TEST_F(ReferenceJudgeTest, ACallThatMustFailPromisesNothing) {
   const Op fsync_nothing = Op::of(OpKind::kFsync, Path("/a"));

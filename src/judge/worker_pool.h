@@ -46,7 +46,7 @@ class WorkerPool {
   OpSet take_performed() { return OpSet::of_bits(performed_.exchange(0, std::memory_order_relaxed)); }
   OpSet performed() const { return OpSet::of_bits(performed_.load(std::memory_order_relaxed)); }
   void add_performed(OpSet ops) {
-    const uint32_t known = performed_.load(std::memory_order_relaxed);
+    const uint64_t known = performed_.load(std::memory_order_relaxed);
     if ((ops.bits() & ~known) != 0) performed_.fetch_or(ops.bits(), std::memory_order_relaxed);
   }
 
@@ -58,7 +58,7 @@ class WorkerPool {
   const CheckPlan plan_;
   std::array<std::atomic<Worker*>, kSlots> free_{};
   std::atomic<uint64_t> left_out_{0}, sampled_{0}, stood_for_{0}, runs_{0}, images_{0};
-  std::atomic<uint32_t> performed_{0};
+  std::atomic<uint64_t> performed_{0};
 };
 
 }  // namespace sisyfs

@@ -15,6 +15,16 @@ std::vector<uint64_t> up_to(uint64_t last) {
   return all;
 }
 
+// Of those that sync, only what is done by path as well. Reading back the tree reads through handles too.
+void add_numbered_handles(bool reads, Bounds& bounds) {
+  OpSet ops = kHandleOps;
+  if (!bounds.ops.has(OpKind::kFsync)) ops = ops - OpSet(OpKind::kFsyncHandle);
+  if (!bounds.ops.has(OpKind::kFdatasync)) ops = ops - OpSet(OpKind::kFdatasyncHandle);
+  if (!reads) ops = ops - OpSet(OpKind::kReadHandle, OpKind::kStatHandle);
+  bounds.ops = bounds.ops | ops;
+  bounds.max_handles = 2;
+}
+
 // Where files are written, and what they are truncated to. `bounds` still counts units.
 void set_places(const Options& options, Bounds& bounds) {
   const auto is = [&](const char* name, std::string_view value) {
@@ -65,12 +75,14 @@ void set_workload(const Options& options, DiskSetup& setup) {
   bounds.handles = options.has("handles") && options.flag("handles");
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
+  if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.modes = {0644, 0600};
   if (on("fdatasync")) bounds.ops = bounds.ops | OpSet(OpKind::kFdatasync);
   if (on("reads")) {
     bounds.ops = bounds.ops | OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat);
     if (bounds.ops.has(OpKind::kSetxattr))
       bounds.ops = bounds.ops | OpSet(OpKind::kGetxattr, OpKind::kListxattr);
   }
+  if (bounds.handles) add_numbered_handles(on("reads"), bounds);
   bounds.variety.odd = on("odd");
   bounds.one_write = options.flag("one_write");
   bounds.max_files = count("files");

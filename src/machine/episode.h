@@ -57,7 +57,7 @@ struct Episode {
 struct ReadBack {
   int error = 0;        // an errno: the tree cannot be read
   uint32_t faults = 0;  // of the walk, as bits of Fault
-  Digest tree;
+  Digest tree;          // Tree::seen_digest()
 };
 
 }  // namespace sisyfs

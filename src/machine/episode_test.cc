@@ -54,6 +54,9 @@ TEST(PromiseTest, EachCallPromisesWhatItNames) {
   EXPECT_EQ(promise_of(kind, OpKind::kFsync), PromiseScope::kFile);
   EXPECT_EQ(promise_of(kind, OpKind::kFdatasync), PromiseScope::kData);
   EXPECT_EQ(promise_of(kind, OpKind::kWriteSync), PromiseScope::kWrite);
+  EXPECT_EQ(promise_of(kind, OpKind::kFsyncHandle), PromiseScope::kFile);
+  EXPECT_EQ(promise_of(kind, OpKind::kFdatasyncHandle), PromiseScope::kData);
+  EXPECT_EQ(promise_of(kind, OpKind::kWriteHandle), PromiseScope::kNone);
 }
 
 TEST(PromiseTest, ClaimsMakeCallsPromiseMore) {

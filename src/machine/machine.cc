@@ -9,14 +9,15 @@
 
 namespace sisyfs {
 
-PromiseScope promise_of(const TargetKind& kind, OpKind op) {
+PromiseScope promise_of(const TargetKind& kind, OpKind performed) {
+  const OpKind op = by_path(performed);
   const bool syncs_file = op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
   const bool all = kind.claims.all_durable() || !kind.has_disk() ||
                    (syncs_file ? kind.claims.fsync_all : op == OpKind::kSync || op == OpKind::kRemount);
   // Under `names` a call that changes names is durable when it returns.
   static constexpr OpSet kNameOps(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir,
                                   OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
-                                  OpKind::kRemovexattr);
+                                  OpKind::kRemovexattr, OpKind::kChmod);
   const bool durable =
       kind.claims.durable.has(op) || (kind.claims.contract == Contract::kNames && kNameOps.has(op));
   if (all) return PromiseScope::kAll;
@@ -172,7 +173,7 @@ void Machine::perform_repair(const MediaState& disk) {
 
 ReadBack Machine::walk_now() {
   const Walk walk = target_->walk();
-  return {walk.error, take_faults(), walk.tree.digest()};
+  return {walk.error, take_faults(), walk.tree.seen_digest()};
 }
 
 const ReadBack& Machine::read_back() { return read_back_ = walk_now(); }

@@ -23,6 +23,11 @@ bool canonical(std::string_view path) {
 }  // namespace
 
 Tree::Lookup::Lookup(const Tree& tree, std::string_view path, Last last) {
+  if (const uint32_t handle = handle_in(path); handle != kHandles) {
+    node_ = tree.behind(handle);
+    if (node_ == kNoNode) error_ = EBADF;
+    return;
+  }
   SISYFS_ASSERT(canonical(path), "a path is absolute and has no empty, . or .. component");
   walk(tree, path, last);
 }

@@ -1,4 +1,4 @@
-// Tree::Lookup: follows a path through a tree as Linux does. Private to src/tree.
+// Tree::Lookup: follows a path through a tree as Linux does. A handle leads to its file. Private to src/tree.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class Tree::Lookup {
   bool found() const { return node_ != kNoNode; }
   NodeId node() const { return node_; }
   // The directory and name of the last component, whether it exists or not. The root, and a link that ends in
-  // "..", have no name and no parent.
+  // "..", and a handle, have no name and no parent.
   bool named() const { return !name_.empty(); }
   NodeId parent() const { return parent_; }
   std::string_view name() const { return name_; }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/assert.h"
 #include "disk/pool.h"
@@ -26,6 +28,9 @@ Digest path_in(const Digest& directory, std::string_view name) {
 // The term of a node in the digest of the tree. A file with two names has one term, which covers the sum of
 // its path digests. So two names of one file differ from two equal files.
 Digest term(const Tree::Node& node) {
+  // A mode counts if it is not that of a new node.
+  const auto kind = static_cast<uint32_t>(node.type);
+  const auto mode = static_cast<uint32_t>(node.mode ^ kNewModes[kind]);
   struct Content {
     Digest path_digest;
     Digest data;
@@ -34,8 +39,7 @@ Digest term(const Tree::Node& node) {
     uint32_t type;
   };
   static_assert(std::has_unique_object_representations_v<Content>);
-  const Content content{node.path_digest, node.data.digest(), node.data.size(), node.links,
-                        static_cast<uint32_t>(node.type)};
+  const Content content{node.path_digest, node.data.digest(), node.data.size(), node.links, kind | mode << 8};
   const Digest plain = digest_of(&content, sizeof content);
   if (node.xattrs.empty()) return plain;
   const Digest both[] = {plain, node.xattrs.digest()};
@@ -53,8 +57,10 @@ Digest as_child(const Digest& shape) { return digest_at(0x63, shape); }
 // multisets have equal sums only by a collision of 128-bit codes, a risk that every fingerprint has. Unlike a
 // sorted string, a sum can be updated for one child.
 Digest Tree::shape_of(const Node& node) {
-  const uint64_t kind = uint64_t{node.xattrs.size()} << 40 | uint64_t{node.links} << 8 |
-                        static_cast<uint64_t>(node.type) << 1 | (node.open ? 1 : 0);
+  const auto mode = static_cast<uint64_t>(node.mode ^ kNewModes[static_cast<size_t>(node.type)]);
+  const uint64_t kind = mode << 52 | uint64_t{node.xattrs.size()} << 40 | uint64_t{node.links} << 8 |
+                        uint64_t{node.handles} << 3 | static_cast<uint64_t>(node.type) << 1 |
+                        (node.open ? 1 : 0);
   switch (node.type) {
     case FileType::kDirectory:
       return digest_at(kind, node.below);
@@ -80,6 +86,7 @@ Tree::Body* Tree::Body::copy(const Body& from, uint32_t capacity) {
   body->next_birth = from.next_birth;
   body->open_count = from.open_count;
   std::copy_n(from.counts, kFileTypes, body->counts);
+  std::copy_n(from.handles, kHandles, body->handles);
   body->digest = from.digest;
   std::uninitialized_copy_n(from.nodes(), from.node_limit, body->nodes());
   std::uninitialized_copy_n(from.entries(), from.entry_limit, body->entries());
@@ -100,6 +107,7 @@ Tree::Tree() {
   Node* root = new (body->nodes()) Node;
   body->node_limit = body->counts[static_cast<size_t>(FileType::kDirectory)] = body->next_birth = 1;
   root->type = FileType::kDirectory;
+  root->mode = kNewModes[static_cast<size_t>(FileType::kDirectory)];
   root->names = 1;
   root->links = 2;
   root->parent = kRootNode;
@@ -122,9 +130,10 @@ template <class Change>
 void Tree::edit(Body& body, NodeId id, Change change) {
   Node& node = body.node(id);
   const Digest shape = shape_of(node);
-  body.digest -= term(node);
+  // What has no name is not in the digest.
+  if (node.names != 0) body.digest -= term(node);
   change(node);
-  body.digest += term(node);
+  if (node.names != 0) body.digest += term(node);
   const Digest changed = shape_of(node);
   if (changed == shape) return;
   const Digest by = as_child(changed) - as_child(shape);
@@ -183,15 +192,15 @@ NodeId Tree::make(NodeId directory, std::string_view name, FileType type) {
   uint32_t at = body.node_limit;
   if (body.node_count() < at) {
     at = 0;
-    while (nodes[at].names != 0) ++at;
+    while (nodes[at].names != 0 || nodes[at].handles != 0) ++at;
   } else {
     new (nodes + body.node_limit++) Node;
   }
   nodes[at].type = type;
+  nodes[at].mode = kNewModes[static_cast<size_t>(type)];
   nodes[at].links = type == FileType::kDirectory ? 2 : 0;
   nodes[at].birth = body.next_birth++;
   ++body.counts[static_cast<size_t>(type)];
-  body.digest += term(nodes[at]);  // add_name() subtracts this term again
   add_name(NodeId{at}, directory, name);
   return NodeId{at};
 }
@@ -244,8 +253,13 @@ void Tree::drop_name(NodeId directory, std::string_view name) {
   if (is_dir) edit(body, directory, [](Node& n) { --n.links; });
   if (node.names == 1) {
     body.digest -= term(node);
-    --body.counts[static_cast<size_t>(node.type)];
-    node = Node();
+    if (node.handles != 0) {
+      node.path_digest = {};
+      node.names = node.links = 0;
+    } else {
+      --body.counts[static_cast<size_t>(node.type)];
+      node = Node();
+    }
   } else {
     const Digest path = path_in(body.node(directory).path_digest, name);
     edit(body, entry.node, [&](Node& n) {
@@ -323,18 +337,87 @@ void Tree::set_open(NodeId id, bool open) {
   edit(body, id, [&](Node& n) { n.open = open; });
 }
 
+void Tree::set_mode(NodeId id, uint16_t mode) {
+  edit(own(), id, [&](Node& n) { n.mode = mode; });
+}
+
+// The handles are few, so that their text has one digit.
+uint32_t Tree::handle_in(std::string_view text) {
+  const bool is_one = text.size() == 2 && text[0] == '@' && text[1] > '0' && text[1] <= '0' + int{kHandles};
+  return is_one ? static_cast<uint32_t>(text[1] - '1') : kHandles;
+}
+
+void Tree::hold(uint32_t handle, NodeId id) {
+  Body& body = own();
+  body.handles[handle] = id;
+  ++body.open_count;
+  edit(body, id, [](Node& n) { ++n.handles; });
+}
+
+void Tree::release(uint32_t handle) {
+  Body& body = own();
+  const NodeId id = std::exchange(body.handles[handle], kNoNode);
+  --body.open_count;
+  edit(body, id, [](Node& n) { --n.handles; });
+  Node& node = body.node(id);
+  if (node.names != 0 || node.handles != 0) return;
+  --body.counts[static_cast<size_t>(node.type)];
+  node = Node();
+}
+
+NodeId Tree::make_nameless(uint32_t handle) {
+  static constexpr std::string_view kNoName = " ";
+  const NodeId id = make(kRootNode, kNoName, FileType::kFile);
+  hold(handle, id);
+  drop_name(kRootNode, kNoName);
+  return id;
+}
+
 void Tree::close_all() {
+  for (uint32_t i = 0; i < kHandles; ++i)
+    if (behind(i) != kNoNode) release(i);
   for (uint32_t i = 0; i < node_limit() && open_count() != 0; ++i) {
     if (node(NodeId{i}).open) set_open(NodeId{i}, false);
   }
+}
+
+bool Tree::has_nameless() const {
+  if (open_count() == 0) return false;
+  return std::any_of(body_->handles, body_->handles + kHandles,
+                     [&](NodeId id) { return id != kNoNode && node(id).names == 0; });
 }
 
 Digest Tree::open_digest() const {
   Digest sum;
   if (open_count() == 0) return sum;
   for (uint32_t i = 0; i < node_limit(); ++i) {
-    if (node(NodeId{i}).open) sum += digest_at(0x6f, node(NodeId{i}).path_digest);
+    const Node& n = node(NodeId{i});
+    if (n.open) sum += digest_at(0x6f, n.path_digest);
+    if (n.handles == 0) continue;
+    uint64_t own = 0;  // which handles are its own
+    for (uint32_t handle = 0; handle < kHandles; ++handle)
+      own |= uint64_t{behind(handle) == NodeId{i}} << handle;
+    sum += digest_at(0x100 | own, n.names != 0 ? n.path_digest : term(n));
   }
+  return sum;
+}
+
+Digest Tree::handle_digest() const {
+  Digest sum;
+  for (uint32_t handle = 0; handle < kHandles; ++handle) {
+    const NodeId id = behind(handle);
+    if (id == kNoNode) continue;
+    const FileData& data = node(id).data;
+    sum += digest_at(0x200 | handle, data.digest() + Digest{data.size(), 1});
+  }
+  return sum;
+}
+
+Digest Tree::shape() const {
+  Digest sum = shape_of(node(kRootNode));
+  if (!has_nameless()) return sum;
+  for (uint32_t i = 0; i < node_limit(); ++i)
+    if (is_nameless(NodeId{i})) sum += digest_at(0x6e, shape_of(node(NodeId{i})));
   return sum;
 }
 
@@ -343,6 +426,14 @@ NodeId Tree::born(uint32_t birth) const {
     const Node& n = node(NodeId{i});
     if (n.names != 0 && n.birth == birth) return NodeId{i};
   }
+  return kNoNode;
+}
+
+NodeId Tree::born_or_nameless(uint32_t birth) const {
+  const NodeId named = born(birth);
+  if (named != kNoNode || open_count() == 0) return named;
+  for (const NodeId id : body_->handles)
+    if (id != kNoNode && node(id).birth == birth) return id;
   return kNoNode;
 }
 

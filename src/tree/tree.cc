@@ -10,7 +10,7 @@ namespace {
 int stat_of(const Tree& tree, NodeId id, Stat* out) {
   if (id == kNoNode) return ENOENT;
   const Tree::Node& node = tree.node(id);
-  *out = {node.type, node.links, node.data.size(), id};
+  *out = {node.type, node.mode, node.links, node.data.size(), id};
   return 0;
 }
 
@@ -135,7 +135,33 @@ int Tree::set_open(std::string_view path, bool open) {
 
 int Tree::open(std::string_view path) { return set_open(path, true); }
 
-int Tree::close(std::string_view path) { return set_open(path, false); }
+int Tree::close(std::string_view path) {
+  const uint32_t handle = handle_in(path);
+  if (handle == kHandles) return set_open(path, false);
+  if (behind(handle) == kNoNode) return EBADF;
+  release(handle);
+  return 0;
+}
+
+int Tree::open(std::string_view path, std::string_view handle) {
+  const uint32_t number = handle_in(handle);
+  SISYFS_ASSERT(number != kHandles, "a handle has a number");
+  if (behind(number) != kNoNode) return EBUSY;
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  if (is_directory(at.node())) return EISDIR;
+  hold(number, at.node());
+  return 0;
+}
+
+int Tree::chmod(std::string_view path, uint16_t mode) {
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  set_mode(at.node(), mode & kAllModeBits);
+  return 0;
+}
 
 int Tree::read(std::string_view path, uint64_t offset, std::span<std::byte> out, size_t* count) const {
   const Lookup at(*this, path, Lookup::kFollow);

@@ -12,10 +12,21 @@
 //   const NodeId d = tree.make(kRootNode, "d", FileType::kDirectory);   // without paths
 //   for (const Tree::Entry& entry : tree.children(d)) use(entry.name(), entry.node);
 //
+//   error = tree.open("/a", "@1");           // a numbered handle
+//   error = tree.unlink("/a");
+//   error = tree.truncate("@1", 512);
+//   error = tree.close("@1");                // now its data is gone
+//
 // Paths are absolute: "/" or "/d/b", with no empty, "." or ".." component and no slash at the end.
 // The target of a symbolic link is any text; an absolute target starts at the tree's root. Not modelled:
-// permissions, times, extended attributes whose names do not start with "user.", more than one handle for a
-// file, and open files without a name (removing the last name of an open file is refused).
+// whether permissions allow a call, times, and extended attributes whose names do not start with "user.".
+//
+// Open files. A tree has kHandles numbered handles, like file descriptors. A call that takes the path of a
+// file also takes a handle, "@1". A file that has lost its last name lives on until its last handle is
+// closed. Such a file is not covered by digest(): a power cut takes it.
+//
+// Models whose files are opened and closed by path have one handle for a file: open("/a"), close("/a"). For
+// these, removing the last name of an open file is refused.
 //
 // A copy belongs to one thread; different copies may be used in different threads.
 #pragma once
@@ -43,8 +54,13 @@ enum class NodeId : uint32_t {};
 inline constexpr NodeId kRootNode{0};
 inline constexpr NodeId kNoNode{UINT32_MAX};
 
+// Permission bits of a new file, directory or symbolic link.
+inline constexpr uint16_t kNewModes[kFileTypes] = {0644, 0755, 0777};
+inline constexpr uint16_t kAllModeBits = 0777;
+
 struct Stat {
   FileType type = FileType::kFile;
+  uint16_t mode = 0;  // permission bits
   uint32_t links = 0;
   uint64_t size = 0;  // 0 for a directory
   NodeId node = kNoNode;
@@ -72,7 +88,8 @@ class Tree {
   };
   struct Node {
     FileType type = FileType::kFile;
-    bool open = false;        // a file with an open handle
+    bool open = false;        // a file that was opened by path
+    uint16_t mode = 0;        // permission bits
     uint32_t names = 0;       // number of entries for this node; 0: a free slot
     uint32_t links = 0;       // link count: number of names; for a directory 2 plus its subdirectories
     NodeId parent = kNoNode;  // only for a directory
@@ -85,6 +102,7 @@ class Tree {
     uint32_t birth = 0;
     uint32_t first = kNoEntry;  // first entry of a directory
     uint32_t name = kNoEntry;   // first of the entries for this node
+    uint32_t handles = 0;       // numbered handles for it
     Digest below;               // of a directory: the sum of the shapes of its children
   };
   // The entries of a directory in the order of names. Valid until the tree changes.
@@ -119,20 +137,27 @@ class Tree {
   // An empty root directory.
   Tree();
 
-  // Covers names, types, which names are the same file, link counts, sizes, data and attributes. Does not
-  // cover open files, and does not depend on the history of the tree.
+  // Covers names, types, modes, which names are the same file, link counts, sizes, data and attributes. Does
+  // not cover open files and their handles, and does not depend on the history of the tree.
   const Digest& digest() const { return body_->digest; }
   friend bool operator==(const Tree& a, const Tree& b) {
     return a.body_.get() == b.body_.get() || a.digest() == b.digest();
   }
 
-  // Covers which files are open, by their paths. Zero if no file is open.
+  // Covers which files are open and which handle is whose: by their paths, or by the content of a file
+  // without a name. Zero if no file is open.
   Digest open_digest() const;
+  // Files that are open by path, and numbered handles in use.
   uint32_t open_count() const { return body_->open_count; }
-  // Equal for trees that differ only in names and in order. Covers size, link count and handle of a file,
-  // link count of a symbolic link, link count and multiset of entries of a directory, and the number of
-  // attributes of each. Does not cover which names are the same file, only how many names it has.
-  Digest shape() const { return shape_of(node(kRootNode)); }
+  // Covers the bytes that can be read through each handle. Zero without handles.
+  Digest handle_digest() const;
+  // What reading back everything shows: the names, and what is behind the handles.
+  Digest seen_digest() const { return open_count() == 0 ? digest() : digest() + handle_digest(); }
+  // Equal for trees that differ only in names and in order. Covers mode, size, link count and handles of a
+  // file, mode and link count of a symbolic link, mode, link count and multiset of entries of a directory,
+  // the number of attributes of each, and open files without a name. Does not cover which names are the same
+  // file, only how many names it has.
+  Digest shape() const;
 
   // Each returns 0 or an errno. `path` is the path that is created, removed or changed.
   [[nodiscard]] int create(std::string_view path);  // as open with O_CREAT | O_EXCL
@@ -145,11 +170,15 @@ class Tree {
   // As open with O_WRONLY and then pwrite.
   [[nodiscard]] int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
   [[nodiscard]] int truncate(std::string_view path, uint64_t size);
+  [[nodiscard]] int chmod(std::string_view path, uint16_t mode);  // follows a last symbolic link
 
   // As open with O_RDWR, and close of that handle. EBUSY for a second handle, EBADF for closing a file that
   // is not open. While a file is open, removing its last name gives EBUSY.
   [[nodiscard]] int open(std::string_view path);
+  // `path` may be a numbered handle: EBADF if it is not in use.
   [[nodiscard]] int close(std::string_view path);
+  // As open with O_RDWR, as the handle "@1", "@2", ... EBUSY if that one is in use. A file may have several.
+  [[nodiscard]] int open(std::string_view path, std::string_view handle);
   // Closes all handles, as a power cut does.
   void close_all();
 
@@ -193,17 +222,30 @@ class Tree {
   void write(NodeId id, uint64_t offset, std::span<const std::byte> bytes);
   void resize(NodeId id, uint64_t size);
   void set_links(NodeId id, uint32_t links);
+  void set_mode(NodeId id, uint16_t mode);
+  // Numbered handles. The number of a handle "@1" is 0; kHandles if it is not the text of one.
+  static constexpr uint32_t kHandles = 4;
+  static uint32_t handle_in(std::string_view text);
+  // The file behind a handle, or kNoNode.
+  NodeId behind(uint32_t handle) const { return body_->handles[handle]; }
+  // Whether the node is a file that has lost its last name and lives by its handles.
+  bool is_nameless(NodeId id) const { return node(id).names == 0 && node(id).handles != 0; }
+  bool has_nameless() const;
+  // For a walk that reads back the tree of a system: a file that only this free handle leads to.
+  NodeId make_nameless(uint32_t handle);
   void set_xattr(NodeId id, std::string_view name, std::span<const std::byte> bytes);
 
   // A number that no other node of this tree, or of the trees that it was copied from, has had. The root has
   // 0. Two copies of one tree use the same numbers for their different new nodes.
   uint32_t birth(NodeId id) const { return node(id).birth; }
-  // The node with this number, or kNoNode if it was removed.
+  // The node with this number, or kNoNode if its last name was removed.
   NodeId born(uint32_t birth) const;
+  // The same, also if it is an open file without a name.
+  NodeId born_or_nameless(uint32_t birth) const;
 
   // All node ids are below this number.
   size_t node_limit() const { return body_->node_limit; }
-  // The number of nodes of a type, including the root.
+  // The number of nodes of a type, including the root and open files without a name.
   uint32_t count(FileType type) const { return body_->counts[static_cast<size_t>(type)]; }
 
  private:
@@ -218,6 +260,7 @@ class Tree {
     uint32_t next_birth = 0;
     uint32_t open_count = 0;
     uint32_t counts[kFileTypes] = {};
+    NodeId handles[kHandles] = {kNoNode, kNoNode, kNoNode, kNoNode};
     Digest digest;
 
     Node* nodes() { return reinterpret_cast<Node*>(this + 1); }
@@ -245,6 +288,8 @@ class Tree {
   int find_for_xattr(std::string_view path, std::string_view name, NodeId* id) const;
   int set_open(std::string_view path, bool open);
   void set_open(NodeId id, bool open);
+  void hold(uint32_t handle, NodeId id);
+  void release(uint32_t handle);
   static uint32_t find(const Body& body, NodeId directory, std::string_view name);
   // Insert an entry into the sorted list of its directory, and remove it.
   static void enlist(Body& body, uint32_t entry);

@@ -77,6 +77,8 @@ std::string node_difference(const std::string& path, const Tree& got_tree, const
     return fmt::format("{}: leads to '{}', expected '{}'", what, got.data.text(), expected.data.text());
   }
   if (!(got.data == expected.data)) return content_difference(what, got.data, expected.data);
+  if (got.mode != expected.mode)
+    return fmt::format("{}: mode {:o}, expected {:o}", what, got.mode, expected.mode);
   if (!(got.xattrs == expected.xattrs)) return xattr_difference(what, got.xattrs, expected.xattrs);
   if (got_node.first != expected_node.first) {
     if (got_node.first == path)
@@ -88,10 +90,23 @@ std::string node_difference(const std::string& path, const Tree& got_tree, const
   return {};
 }
 
+// The first handle through which something else can be read.
+std::string handle_difference(const Tree& got, const Tree& expected) {
+  for (uint32_t handle = 0; handle < Tree::kHandles; ++handle) {
+    const NodeId a = got.behind(handle), b = expected.behind(handle);
+    if (a == kNoNode && b == kNoNode) continue;
+    const std::string what = fmt::format("handle @{}", handle + 1);
+    if (a == kNoNode || b == kNoNode) return what + (a == kNoNode ? ": not open" : ": open");
+    const FileData &one = got.node(a).data, &other = expected.node(b).data;
+    if (!(one == other)) return content_difference(what, one, other);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string first_difference(const Tree& got, const Tree& expected) {
-  if (got == expected) return {};
+  if (got == expected) return handle_difference(got, expected);
   const std::map<std::string, PathNode> all_got = nodes_by_path(got), all_expected = nodes_by_path(expected);
   auto g = all_got.begin();
   auto e = all_expected.begin();
@@ -133,6 +148,7 @@ std::string listing(const Tree& tree) {
       line = fmt::format("file {:{}}  {} byte{}, {:08x}", path, width, node.data.size(),
                          node.data.size() == 1 ? "" : "s", static_cast<uint32_t>(node.data.digest().lo));
     }
+    if (node.mode != kNewModes[static_cast<size_t>(node.type)]) line += fmt::format(", mode {:o}", node.mode);
     if (node.type != FileType::kDirectory && node.links != node.names)
       line += fmt::format(", {} links", node.links);
     for (const Xattrs::Cell* at = node.xattrs.first(); at != nullptr && at_path.first == path;
@@ -140,6 +156,14 @@ std::string listing(const Tree& tree) {
       line +=
           fmt::format("; {} {} byte{}", at->name.text(), at->value.size(), at->value.size() == 1 ? "" : "s");
     out += line + "\n";
+  }
+  for (uint32_t handle = 0; handle < Tree::kHandles; ++handle) {
+    const NodeId node = tree.behind(handle);
+    if (node == kNoNode) continue;
+    const uint64_t size = tree.node(node).data.size();
+    out += fmt::format("@{}   {}, {} byte{}\n", handle + 1,
+                       tree.is_nameless(node) ? std::string("a file without a name") : tree.path_of(node),
+                       size, size == 1 ? "" : "s");
   }
   return out;
 }

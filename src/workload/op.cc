@@ -130,19 +130,26 @@ OpResult apply(const Op& op, Tree& tree) {
       return OpResult::of(tree.symlink(op.other, op.path));
     case OpKind::kWrite:
     case OpKind::kWriteSync:
+    case OpKind::kWriteHandle:
       return write_at(op, op.offset, tree);
     case OpKind::kAppend:
+    case OpKind::kAppendHandle:
       return append(op, tree);
     case OpKind::kTruncate:
+    case OpKind::kTruncateHandle:
       return OpResult::of(tree.truncate(op.path, op.offset));
     case OpKind::kRead:
+    case OpKind::kReadHandle:
       return read(op, tree);
     case OpKind::kReaddir:
       return readdir(op, tree);
     case OpKind::kStat:
+    case OpKind::kStatHandle:
       return stat(op, tree, true);
     case OpKind::kFsync:
     case OpKind::kFdatasync:
+    case OpKind::kFsyncHandle:
+    case OpKind::kFdatasyncHandle:
       return stat(op, tree, false);
     case OpKind::kSync:
       return {};
@@ -154,7 +161,12 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kOpen:
       return OpResult::of(tree.open(op.path));
     case OpKind::kClose:
+    case OpKind::kCloseHandle:
       return OpResult::of(tree.close(op.path));
+    case OpKind::kOpenHandle:
+      return OpResult::of(tree.open(op.path, op.other));
+    case OpKind::kChmod:
+      return OpResult::of(tree.chmod(op.path, static_cast<uint16_t>(op.length)));
     case OpKind::kSetxattr:
       return setxattr(op, tree);
     case OpKind::kGetxattr:

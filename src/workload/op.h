@@ -49,11 +49,48 @@ enum class OpKind : uint8_t {
   kGetxattr,     // PATH NAME
   kListxattr,    // PATH
   kRemovexattr,  // PATH NAME
+  // On a numbered handle, which outlives the names of its file. HANDLE is "@1", "@2", ... in place of a path.
+  kOpenHandle,       // PATH HANDLE: open for reading and writing
+  kCloseHandle,      // HANDLE
+  kWriteHandle,      // HANDLE OFFSET LENGTH [vVERSION]
+  kAppendHandle,     // HANDLE LENGTH [vVERSION]
+  kTruncateHandle,   // HANDLE SIZE
+  kReadHandle,       // HANDLE OFFSET LENGTH
+  kStatHandle,       // HANDLE
+  kFsyncHandle,      // HANDLE
+  kFdatasyncHandle,  // HANDLE
+  kChmod,            // PATH MODE: permission bits, octal
 };
-inline constexpr size_t kOpKinds = 27;
+inline constexpr size_t kOpKinds = 37;
 
-// "create", "mkdir", ...
+// "create", "mkdir", "write", "write @" for a write to a handle, ...
 const char* op_name(OpKind kind);
+
+// The op by path that does the same as this one on a handle; of other ops the op itself.
+constexpr OpKind by_path(OpKind kind) {
+  switch (kind) {
+    case OpKind::kOpenHandle:
+      return OpKind::kOpen;
+    case OpKind::kCloseHandle:
+      return OpKind::kClose;
+    case OpKind::kWriteHandle:
+      return OpKind::kWrite;
+    case OpKind::kAppendHandle:
+      return OpKind::kAppend;
+    case OpKind::kTruncateHandle:
+      return OpKind::kTruncate;
+    case OpKind::kReadHandle:
+      return OpKind::kRead;
+    case OpKind::kStatHandle:
+      return OpKind::kStat;
+    case OpKind::kFsyncHandle:
+      return OpKind::kFsync;
+    case OpKind::kFdatasyncHandle:
+      return OpKind::kFdatasync;
+    default:
+      return kind;
+  }
+}
 
 // A set of kinds.
 class OpSet {
@@ -61,11 +98,11 @@ class OpSet {
   constexpr OpSet() = default;
   template <class... Kinds>
   constexpr explicit OpSet(Kinds... kinds)
-      : bits_(((uint32_t{1} << static_cast<uint32_t>(kinds)) | ... | 0)) {}
-  static constexpr OpSet all() { return OpSet(Bits{(uint32_t{1} << kOpKinds) - 1}); }
+      : bits_(((uint64_t{1} << static_cast<uint32_t>(kinds)) | ... | 0)) {}
+  static constexpr OpSet all() { return OpSet(Bits{(uint64_t{1} << kOpKinds) - 1}); }
 
-  static constexpr OpSet of_bits(uint32_t bits) { return OpSet(Bits{bits}); }
-  constexpr uint32_t bits() const { return bits_; }
+  static constexpr OpSet of_bits(uint64_t bits) { return OpSet(Bits{bits}); }
+  constexpr uint64_t bits() const { return bits_; }
 
   constexpr bool has(OpKind kind) const { return (bits_ >> static_cast<uint32_t>(kind)) & 1; }
   friend constexpr OpSet operator|(OpSet a, OpSet b) { return OpSet(Bits{a.bits_ | b.bits_}); }
@@ -75,39 +112,50 @@ class OpSet {
 
  private:
   struct Bits {
-    uint32_t value;
+    uint64_t value;
   };
   constexpr explicit OpSet(Bits bits) : bits_(bits.value) {}
-  uint32_t bits_ = 0;
+  uint64_t bits_ = 0;
 };
+
+// All ops on numbered handles.
+inline constexpr OpSet kHandleOps(OpKind::kOpenHandle, OpKind::kCloseHandle, OpKind::kWriteHandle,
+                                  OpKind::kAppendHandle, OpKind::kTruncateHandle, OpKind::kReadHandle,
+                                  OpKind::kStatHandle, OpKind::kFsyncHandle, OpKind::kFdatasyncHandle);
 
 struct Op {
   OpKind kind = OpKind::kSync;
   uint8_t version = 0;  // selects the written bytes; below kVersions
-  uint32_t length = 0;  // in bytes
+  // Which of several right answers is demanded, by a script: 0 any, 1 success in full, or an errno plus one.
+  uint16_t demand = 0;
+  uint32_t length = 0;  // in bytes; the mode for chmod
   uint64_t offset = 0;  // in bytes; the new size for truncate
-  Path path;
-  Path other;  // a second path, the target of a link, or the name of an attribute
+  Path path;            // or a handle, for an op on one
+  Path other;  // a second path, the target of a link, the name of an attribute, or the handle to open
 
   static Op of(OpKind kind, const Path& path = {}, const Path& other = {}) {
-    return {kind, 0, 0, 0, path, other};
+    return {kind, 0, 0, 0, 0, path, other};
   }
   static Op write(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
-    return {OpKind::kWrite, version, length, offset, path, {}};
+    return {OpKind::kWrite, version, 0, length, offset, path, {}};
   }
   static Op write_sync(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
-    return {OpKind::kWriteSync, version, length, offset, path, {}};
+    return {OpKind::kWriteSync, version, 0, length, offset, path, {}};
   }
   static Op setxattr(const Path& path, std::string_view name, uint32_t length, uint8_t version = 0) {
-    return {OpKind::kSetxattr, version, length, 0, path, Path(name)};
+    return {OpKind::kSetxattr, version, 0, length, 0, path, Path(name)};
   }
   static Op append(const Path& path, uint32_t length, uint8_t version = 0) {
-    return {OpKind::kAppend, version, length, 0, path, {}};
+    return {OpKind::kAppend, version, 0, length, 0, path, {}};
   }
-  static Op truncate(const Path& path, uint64_t size) { return {OpKind::kTruncate, 0, 0, size, path, {}}; }
+  static Op truncate(const Path& path, uint64_t size) { return {OpKind::kTruncate, 0, 0, 0, size, path, {}}; }
   static Op read(const Path& path, uint64_t offset, uint32_t length) {
-    return {OpKind::kRead, 0, length, offset, path, {}};
+    return {OpKind::kRead, 0, 0, length, offset, path, {}};
   }
+  static Op chmod(const Path& path, uint32_t mode) { return {OpKind::kChmod, 0, 0, mode, 0, path, {}}; }
+
+  // The errno that is demanded, 0 for success.
+  int demanded() const { return demand - 1; }
 
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -116,8 +164,8 @@ static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 // The answer of a call.
 struct OpResult {
   int error = 0;       // 0 or an errno; with an errno the other fields are zero
-  uint64_t value = 0;  // write, write_sync, append, read, getxattr: number of bytes; stat: size;
-                       // readdir, listxattr: number of names; otherwise 0
+  uint64_t value = 0;  // write, write_sync, append, read, getxattr: number of bytes; stat: size; also of
+                       // these on handles; readdir, listxattr: number of names; otherwise 0
   Digest data;         // read, getxattr: digest of the bytes; readdir, listxattr: digest of the names, in any
                        // order; otherwise zero
 
@@ -140,17 +188,20 @@ void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out);
 void fill_value(const Op& op, std::span<std::byte> out);
 
 // Performs the op on the reference model. An op that fails changes nothing. sync always succeeds; remount,
-// fsck, snapshot and restore succeed unless a file is open. fsync and fdatasync change nothing, and fail if
-// the path cannot be opened. restore changes nothing here: the caller of snapshot keeps the tree to return
+// fsck, snapshot and restore answer EBUSY while a file is open. fsync and fdatasync change nothing, and fail
+// if the path cannot be opened. restore changes nothing here: the caller of snapshot keeps the tree to return
 // to.
 OpResult apply(const Op& op, Tree& tree);
 
-// The text form, such as "rename /a /b"; see OpKind.
+// The text form, such as "rename /a /b"; see OpKind. A demanded answer follows: "append /a 512 expect
+// ENOSPC".
 std::string to_text(const Op& op);
 // The inverse of to_text(). The error names the column: "unknown op 'renam' in column 1".
 Result<Op> parse_op(std::string_view line);
 
 // "ENOENT"; "0" for 0.
 std::string errno_text(int error);
+// The errno with this name, 0 for "0", or -1 if there is none.
+int errno_named(std::string_view text);
 
 }  // namespace sisyfs

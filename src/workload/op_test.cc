@@ -46,6 +46,16 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
       "getxattr / user.a",
       "listxattr /a",
       "removexattr /a user.a",
+      "open /a @1",
+      "close @4",
+      "write @1 512 512 v1",
+      "append @2 512",
+      "truncate @1 0",
+      "read @1 0 512",
+      "stat @1",
+      "fsync @1",
+      "fdatasync @1",
+      "chmod /a 600",
   };
   OpSet seen;
   for (const char* line : kLines) {
@@ -55,6 +65,22 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
     seen = seen | OpSet(op->kind);
   }
   EXPECT_EQ(seen, OpSet::all());
+}
+
+TEST(OpTextTest, HandlesStandInPlaceOfPaths) {
+  EXPECT_EQ(parse_op("write @1 0 1")->kind, OpKind::kWriteHandle);
+  EXPECT_EQ(parse_op("open /a")->kind, OpKind::kOpen) << "by path";
+  EXPECT_EQ(parse_op("open /a @2")->other.text(), "@2");
+  EXPECT_EQ(parse_op("chmod /a 755")->length, 0755u);
+  EXPECT_EQ(error_of("close @5"), "'@5' in column 7 is not a handle; they are @1 to @4");
+  EXPECT_EQ(error_of("unlink @1"), "'@1' in column 8 is not an absolute path");
+  EXPECT_EQ(error_of("chmod /a 8"), "'8' in column 10 is not an octal number");
+  EXPECT_EQ(error_of("chmod /a 1000"), "'1000' in column 10 is more than 777");
+  EXPECT_STREQ(op_name(OpKind::kFsyncHandle), "fsync @");
+  for (size_t k = 0; k < kOpKinds; ++k) {
+    const auto kind = static_cast<OpKind>(k);
+    EXPECT_EQ(by_path(kind) != kind, kHandleOps.has(kind)) << op_name(kind);
+  }
 }
 
 TEST(OpTextTest, FieldsGoWhereTheyBelong) {

@@ -66,6 +66,12 @@ bool refuses_link(const Place& from, const Place& to, int answer) {
 
 }  // namespace
 
+bool needs_space(OpKind kind) {
+  static constexpr OpSet kNeedsNone(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kUnlink,
+                                    OpKind::kRmdir, OpKind::kOpen);
+  return !kNeedsNone.has(by_path(kind));
+}
+
 bool is_right_errno(const Op& op, const Tree& tree, int expected, int answer) {
   if (expected == 0 || answer == 0) return false;
   if (expected == answer) return true;

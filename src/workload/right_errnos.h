@@ -13,6 +13,9 @@
 
 namespace sisyfs {
 
+// Whether an op of this kind may need space that a full system does not have.
+bool needs_space(OpKind kind);
+
 // Whether `answer` is as right as `expected`, the errno of the reference model for this op on this tree.
 // False if one of them is 0: a call that must fail fails, and one that must succeed succeeds.
 bool is_right_errno(const Op& op, const Tree& tree, int expected, int answer);

@@ -76,6 +76,11 @@ class Parser {
         after_op = false;
         continue;
       }
+      if (const bool expects = here.text == "expect" || here.text.starts_with("expect "); expects) {
+        if (out.empty()) return wrong_at(here, 0, "'expect' comes after an op");
+        if (Status s = expect(here, after_op, out.back()); !s) return s;
+        continue;
+      }
       if (here.text == "{") return wrong_at(here, 0, "'{' comes after 'repeat' and a number");
       const bool repeats = here.text == "repeat" || here.text.starts_with("repeat ");
       if (Status s = repeats ? repeat(here, out) : ops(here, out); !s) return s;
@@ -109,8 +114,81 @@ class Parser {
     return {};
   }
 
+  // The words after 'expect': an answer, or a fact.
+  static Status expect(const Statement& here, bool after_op, Script::Line& line) {
+    std::vector<std::string_view> words;
+    for (std::string_view rest = here.text; !rest.empty();) {
+      const size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+      words.push_back(rest.substr(0, end));
+      rest = trimmed(rest.substr(end));
+    }
+    words.erase(words.begin());
+    if (words.size() != 1) return fact(here, words, line);
+    Script::Answer answer;
+    answer.line = here.line, answer.column = here.column;
+    uint64_t value = 0;
+    const char* const end = words[0].data() + words[0].size();
+    if (const int error = errno_named(words[0]); error >= 0) {
+      answer.error = error;
+    } else if (std::from_chars(words[0].data(), end, value).ptr == end) {
+      answer.value = value;
+    } else {
+      return wrong_at(here, 0, kForms);
+    }
+    if (!after_op || line.answer)
+      return wrong_at(here, 0, "an answer comes right after its op, and there is one");
+    for (Op& op : line.ops) op.demand = static_cast<uint16_t>(answer.error + 1);
+    line.answer = answer;
+    return {};
+  }
+
+  static Status fact(const Statement& here, const std::vector<std::string_view>& words, Script::Line& line) {
+    using Kind = Script::Fact::Kind;
+    static constexpr std::pair<std::string_view, Kind> kKinds[] = {{"file", Kind::kFile},
+                                                                   {"directory", Kind::kDirectory},
+                                                                   {"symlink", Kind::kSymlink},
+                                                                   {"mode", Kind::kMode},
+                                                                   {"links", Kind::kLinks}};
+    Script::Fact fact;
+    fact.line = here.line, fact.column = here.column;
+    const bool absent = words.size() == 2 && words[0] == "no";
+    if (words.size() < 2 || words.size() > 3) return wrong_at(here, 0, kForms);
+    const std::string_view path = absent ? words[1] : words[0];
+    const bool handle = Tree::handle_in(path) != Tree::kHandles;
+    if (!Path::holds(path) || (!handle && !Path::is_canonical(path)))
+      return wrong_at(here, static_cast<size_t>(path.data() - here.text.data()),
+                      fmt::format("'{}' is not an absolute path", path));
+    fact.path = Path(path);
+    if (!absent) {
+      const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                       [&](const auto& kind) { return kind.first == words[1]; });
+      if (known == std::end(kKinds)) return wrong_at(here, 0, kForms);
+      fact.kind = known->second;
+      if (!take_detail(words, fact)) return wrong_at(here, 0, kForms);
+    }
+    line.facts.push_back(fact);
+    return {};
+  }
+
+  static bool take_detail(const std::vector<std::string_view>& words, Script::Fact& fact) {
+    using Kind = Script::Fact::Kind;
+    const bool more = words.size() == 3;
+    if (fact.kind == Kind::kSymlink) {
+      if (more && Path::holds(words[2])) fact.target = Path(words[2]);
+      return !more || Path::holds(words[2]);
+    }
+    if (fact.kind == Kind::kDirectory || !more) return fact.kind <= Kind::kDirectory && !more;
+    if (fact.kind == Kind::kFile) fact.kind = Kind::kSize;
+    const char* const end = words[2].data() + words[2].size();
+    return std::from_chars(words[2].data(), end, fact.number, fact.kind == Kind::kMode ? 8 : 10).ptr == end;
+  }
+
+  static constexpr const char* kForms =
+      "'expect' wants an errno, a number, 'no PATH', or 'PATH file', 'PATH file SIZE', 'PATH directory', "
+      "'PATH symlink', 'PATH symlink TARGET', 'PATH mode BITS' or 'PATH links NUMBER'";
+
   static Status ops(const Statement& here, std::vector<Script::Line>& out) {
-    Script::Line line{{}, here.text.starts_with('?'), false, here.line, here.column};
+    Script::Line line{{}, here.text.starts_with('?'), false, here.line, here.column, {}, {}};
     std::string_view rest = line.optional ? here.text.substr(1) : here.text;
     while (true) {
       const size_t bar = std::min(rest.find('|'), rest.size());

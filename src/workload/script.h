@@ -7,6 +7,7 @@
 //     append /a 512
 //   }
 //   crash                              # the power may go during the op before, and in no line without this
+//   expect /a file 2048                # what the tree must be like here
 //
 // docs/formats/script.md describes the language. A script is compiled once; a position is a number, so a
 // state of a search holds its place in the script as one integer.
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,21 @@ namespace sisyfs {
 
 class Script {
  public:
+  // What a script says of a path (or handle) at its place.
+  struct Fact {
+    enum class Kind : uint8_t { kAbsent, kFile, kDirectory, kSymlink, kSize, kMode, kLinks };
+    Kind kind = Kind::kAbsent;
+    Path path;
+    uint64_t number = 0;  // the size, mode or number of links
+    Path target;          // kSymlink: where it leads; empty: anywhere
+    uint32_t line = 0, column = 0;
+  };
+  // What the ops of a line must answer.
+  struct Answer {
+    int error = 0;
+    std::optional<uint64_t> value;  // of a success
+    uint32_t line = 0, column = 0;
+  };
   // A line, after repetitions were written out.
   struct Line {
     std::vector<Op> ops;    // one of them is done
@@ -33,6 +50,8 @@ class Script {
     bool crash = false;     // the power may go during it
     uint32_t number = 0;    // of the line in the text, from 1
     uint32_t column = 0;    // of its first op, from 1
+    std::optional<Answer> answer = {};
+    std::vector<Fact> facts = {};  // that hold after it, done or left out
   };
   static constexpr size_t kMostLines = 10'000;
   static constexpr size_t kMostText = 65'536;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <functional>
 #include <string>
 
@@ -50,6 +51,23 @@ TEST(ScriptTest, WithCrashLinesThePowerGoesThereOnly) {
   EXPECT_EQ(paths_of("repeat 2 { sync; crash }\nremount"), (Paths{"sync!; sync!; remount"}));
 }
 
+TEST(ScriptTest, ExpectationsStandBesideOps) {
+  const Result<Script> script = Script::parse(
+      "create /a\nexpect 0; expect /a file\ncrash\n? append /a 8 | unlink /n expect ENOENT\n"
+      "repeat 2 { unlink /a; expect ENOENT }\nexpect no /a; expect @1 file 8; expect /d mode 700");
+  ASSERT_TRUE(script) << script.error().message;
+  ASSERT_EQ(script->lines().size(), 4u);
+  EXPECT_EQ(to_text(script->lines()[0].ops[0]), "create /a expect 0");
+  EXPECT_EQ(script->lines()[0].facts.size(), 1u);
+  EXPECT_TRUE(script->lines()[0].crash) << "an expectation may stand between op and crash";
+  EXPECT_EQ(to_text(script->lines()[1].ops[0]), "append /a 8");
+  EXPECT_EQ(to_text(script->lines()[1].ops[1]), "unlink /n expect ENOENT");
+  EXPECT_EQ(script->lines()[2].answer->error, ENOENT);
+  EXPECT_TRUE(script->lines()[2].facts.empty());
+  ASSERT_EQ(script->lines()[3].facts.size(), 3u) << "after the repetition";
+  EXPECT_EQ(script->lines()[3].facts[2].number, 0700u);
+}
+
 TEST(ScriptTest, ErrorsNameLineAndColumn) {
   const auto error = [](std::string_view text) { return paths_of(text).front(); };
   EXPECT_EQ(error(""), "error: the script has no ops");
@@ -57,6 +75,18 @@ TEST(ScriptTest, ErrorsNameLineAndColumn) {
   EXPECT_EQ(error("sync\n  create a"), "error: line 2, column 3: 'a' in column 8 is not an absolute path");
   EXPECT_EQ(error("sync | creat /a").substr(0, 48), "error: line 1, column 8: unknown op 'creat' in c");
   EXPECT_EQ(error("sync |"), "error: line 1, column 7: an op is missing");
+  EXPECT_EQ(error("expect 0"), "error: line 1, column 1: 'expect' comes after an op");
+  EXPECT_EQ(error("sync; expect 0; expect 0").substr(0, 50),
+            "error: line 1, column 17: an answer comes right af");
+  EXPECT_EQ(error("repeat 2 { sync }; expect 0").substr(0, 50),
+            "error: line 1, column 20: an answer comes right af");
+  EXPECT_EQ(error("sync; expect maybe").substr(0, 58),
+            "error: line 1, column 7: 'expect' wants an errno, a number");
+  EXPECT_EQ(error("sync; expect no a"), "error: line 1, column 17: 'a' is not an absolute path");
+  EXPECT_EQ(error("sync; expect /a file x").substr(0, 40), "error: line 1, column 7: 'expect' wants ");
+  EXPECT_EQ(error("sync; expect /a mode 8").substr(0, 40), "error: line 1, column 7: 'expect' wants ");
+  EXPECT_EQ(error("sync expect EHA").substr(0, 58),
+            "error: line 1, column 1: 'expect' wants 0 or an errno such");
   EXPECT_EQ(error("?"), "error: line 1, column 2: an op is missing");
   EXPECT_EQ(error("crash"),
             "error: line 1, column 1: 'crash' comes right after the op in which the power may go");

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/mutant.h"
+#include "workload/next_version.h"
+
 namespace sisyfs {
 namespace {
 
@@ -78,6 +80,8 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_syncs(tree, out);
   add_handles(tree, out);
   add_xattrs(tree, out);
+  add_numbered(tree, out);
+  add_modes(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 
@@ -175,7 +179,7 @@ void Workload::add_links(const Tree& tree, std::vector<Candidate>* out) {
 }
 
 // An overwrite uses the version after the current one, so that it always changes something.
-static Op next_version(Op op, const FileData& data, uint32_t versions) {
+Op next_version(Op op, const FileData& data, uint32_t versions) {
   std::byte now{}, then{};
   if (data.read(op.offset, {&now, 1}) == 0) return op;
   for (uint32_t version = 0; version < versions; ++version) {
@@ -295,7 +299,7 @@ void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
     }
   }
   if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
-  const bool busy = bounds_.handles && tree.open_count() != 0;
+  const bool busy = tree.open_count() != 0;
   if (has(OpKind::kRemount) && !busy) out->push_back({Op::of(OpKind::kRemount)});
   for (const OpKind kind : {OpKind::kSnapshot, OpKind::kRestore})
     if (has(kind) && !busy) out->push_back({Op::of(kind)});

@@ -64,6 +64,10 @@ struct Bounds {
   // or linked. Without, each op on a file opens and closes it.
   bool handles = false;
   uint32_t max_open = 2;  // with handles: files that are open at the same time
+  // Numbered handles that are open at the same time; 0: none. Files are removed, renamed and replaced under
+  // them, and are also used by path.
+  uint32_t max_handles = 0;
+  std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
   // Generate only one of all writes and appends possible for a file. A hash of its path, its size and
   // `versions` selects it, so that equal trees get the same one.
   bool one_write = false;
@@ -117,6 +121,9 @@ class Workload {
   void add_syncs(const Tree& tree, std::vector<Candidate>* out);
   void add_xattrs(const Tree& tree, std::vector<Candidate>* out);
   void add_handles(const Tree& tree, std::vector<Candidate>* out);
+  void add_numbered(const Tree& tree, std::vector<Candidate>* out);
+  void add_through(uint32_t handle, const FileData& data, std::vector<Candidate>* out);
+  void add_modes(const Tree& tree, std::vector<Candidate>* out);
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
   // Calls use(offset) for each offset at which a file of this size could be written.

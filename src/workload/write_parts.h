@@ -11,7 +11,8 @@
 namespace sisyfs {
 
 // The ops that write bytes of a file.
-inline constexpr OpSet kWriteOps(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend);
+inline constexpr OpSet kWriteOps(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kWriteHandle,
+                                 OpKind::kAppendHandle);
 
 // Calls `use` with the tree after each proper prefix of the write that ends at a multiple of `unit` in the
 // file, shortest first. Other ops have no parts.
@@ -20,7 +21,7 @@ void each_part(const Op& op, const Tree& before, uint32_t unit, Use&& use) {
   if (!kWriteOps.has(op.kind)) return;
   uint64_t offset = op.offset;
   Stat stat;
-  if (op.kind == OpKind::kAppend && before.stat(op.path, &stat) == 0) offset = stat.size;
+  if (by_path(op.kind) == OpKind::kAppend && before.stat(op.path, &stat) == 0) offset = stat.size;
   for (uint64_t length = unit - offset % unit; length < op.length; length += unit) {
     Op part = op;
     part.length = static_cast<uint32_t>(length);

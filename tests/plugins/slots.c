@@ -44,6 +44,7 @@ enum fault {
   THREAD,        /* a write behind the start of a file starts a thread */
   FORK,          /* so does it start a process */
   RAW_FORK,      /* no fault: so does it start a process by a system call, and both go on */
+  OPEN_ALONE,    /* has open and no close, chmod and no mode */
 };
 #ifndef SLOTS_FAULT
 #define SLOTS_FAULT NONE
@@ -286,6 +287,16 @@ static int slots_stat(void *self, const char *path, sisyfs_stat *out) {
   return 0;
 }
 
+static int slots_open(void *fs, const char *path, void **handle) {
+  (void)fs, (void)path;
+  *handle = NULL;
+  return -ENOENT;
+}
+static int slots_chmod(void *fs, const char *path, uint32_t mode) {
+  (void)fs, (void)path, (void)mode;
+  return -ENOENT;
+}
+
 const sisyfs_plugin *sisyfs_plugin_entry(void) {
   enum {
     kSize = SLOTS_FAULT == OLD_MINOR   ? offsetof(sisyfs_plugin, write_sync)
@@ -314,6 +325,8 @@ const sisyfs_plugin *sisyfs_plugin_entry(void) {
                                        .write = slots_write,
                                        .read = SLOTS_FAULT == NO_READ ? NULL : slots_read,
                                        .readdir = slots_readdir,
-                                       .stat = slots_stat};
+                                       .stat = slots_stat,
+                                       .open = SLOTS_FAULT == OPEN_ALONE ? slots_open : NULL,
+                                       .chmod = SLOTS_FAULT == OPEN_ALONE ? slots_chmod : NULL};
   return &plugin;
 }

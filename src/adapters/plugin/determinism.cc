@@ -55,6 +55,11 @@ Run run(const TargetKind& kind, const Bounds& wanted) {
     (void)sisyfs::apply(op, tree);
     good = note(to_text(op), target->apply(op));
   }
+  for (uint32_t i = 0; i < Tree::kHandles && good; ++i) {
+    if (tree.behind(i) == kNoNode) continue;
+    const Op close = Op::of(OpKind::kCloseHandle, Path(fmt::format("@{}", i + 1)));
+    good = note(to_text(close), target->apply(close));
+  }
   if (good) note("unmount", OpResult::of(target->unmount()));
   (void)target->has_faults()->take_faults();  // the search finds and reports faults
   out.log = disk.state().log;

@@ -58,6 +58,13 @@ OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
   add(t.write_sync != nullptr, OpSet(OpKind::kWriteSync));
   add(t.setxattr != nullptr, OpSet(OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr));
   add(t.setxattr != nullptr && t.removexattr != nullptr, OpSet(OpKind::kRemovexattr));
+  add(t.chmod != nullptr, OpSet(OpKind::kChmod));
+  if (t.open == nullptr) return ops;
+  add(true, OpSet(OpKind::kOpenHandle, OpKind::kCloseHandle, OpKind::kReadHandle, OpKind::kStatHandle));
+  add(t.write_handle != nullptr, OpSet(OpKind::kWriteHandle, OpKind::kAppendHandle));
+  add(t.truncate_handle != nullptr, OpSet(OpKind::kTruncateHandle));
+  add(t.fsync_handle != nullptr, OpSet(OpKind::kFsyncHandle));
+  add(t.fdatasync_handle != nullptr, OpSet(OpKind::kFdatasyncHandle));
   return ops;
 }
 
@@ -68,7 +75,8 @@ void PluginCalls::prepare(const Op& op) {
   names_.count = 0;
 }
 
-OpResult PluginCalls::apply(void* fs, const Op& op) {
+OpResult PluginCalls::apply(void* fs, const Op& op, PluginHandles& handles) {
+  if (kHandleOps.has(op.kind)) return apply_to_handle(fs, op, handles);
   const CPath path(op.path), other(op.other);
   switch (op.kind) {
     case OpKind::kCreate:
@@ -121,22 +129,80 @@ OpResult PluginCalls::apply(void* fs, const Op& op) {
     }
     case OpKind::kRemovexattr:
       return answer(table_.removexattr(fs, path, other));
+    case OpKind::kChmod:
+      return answer(table_.chmod(fs, path, op.length));
     default:
       return OpResult::of(ENOSYS);
   }
 }
 
-OpResult PluginCalls::write(void* fs, const Op& op, uint64_t offset) {
-  fill_data(op, offset, std::span(buffer_).first(op.length));
-  const auto write = op.kind == OpKind::kWriteSync ? table_.write_sync : table_.write;
-  const int64_t count = write(fs, CPath(op.path), offset, buffer_.data(), op.length);
+// The number of a handle is ours: the plug-in is not asked about one that is not open, or is already.
+OpResult PluginCalls::apply_to_handle(void* fs, const Op& op, PluginHandles& handles) {
+  if (op.kind == OpKind::kOpenHandle) return open(fs, op, handles);
+  const uint32_t number = Tree::handle_in(op.path);
+  if (!handles.has(number)) return OpResult::of(EBADF);
+  void* const handle = handles.all[number];
+  switch (op.kind) {
+    case OpKind::kCloseHandle: {
+      const int error = table_.close(fs, handle);
+      if (error == 0) handles.open &= ~(1u << number), handles.all[number] = nullptr;
+      return answer(error);
+    }
+    case OpKind::kAppendHandle:
+    case OpKind::kWriteHandle: {
+      uint64_t offset = op.offset;
+      if (op.kind == OpKind::kAppendHandle) {
+        sisyfs_stat stat{};
+        if (const int error = table_.stat_handle(fs, handle, &stat); error != 0) return answer(error);
+        offset = stat.size;
+      }
+      fill_data(op, offset, std::span(buffer_).first(op.length));
+      return written(table_.write_handle(fs, handle, offset, buffer_.data(), op.length));
+    }
+    case OpKind::kTruncateHandle:
+      return answer(table_.truncate_handle(fs, handle, op.offset));
+    case OpKind::kReadHandle:
+      return was_read(op, table_.read_handle(fs, handle, op.offset, buffer_.data(), op.length));
+    case OpKind::kStatHandle: {
+      sisyfs_stat stat{};
+      const int error = table_.stat_handle(fs, handle, &stat);
+      return error != 0 ? answer(error) : OpResult{0, stat.size, {}};
+    }
+    case OpKind::kFsyncHandle:
+      return answer(table_.fsync_handle(fs, handle));
+    case OpKind::kFdatasyncHandle:
+      return answer(table_.fdatasync_handle(fs, handle));
+    default:
+      return OpResult::of(ENOSYS);
+  }
+}
+
+OpResult PluginCalls::open(void* fs, const Op& op, PluginHandles& handles) {
+  const uint32_t number = Tree::handle_in(op.other);
+  if (handles.has(number)) return OpResult::of(EBUSY);
+  void* handle = nullptr;
+  const int error = table_.open(fs, CPath(op.path), &handle);
+  if (error == 0) handles.open |= 1u << number, handles.all[number] = handle;
+  return answer(error);
+}
+
+OpResult PluginCalls::written(int64_t count) {
   return count < 0 ? failure(count) : OpResult{0, static_cast<uint64_t>(count), {}};
 }
 
-OpResult PluginCalls::read(void* fs, const Op& op) {
-  const int64_t count = table_.read(fs, CPath(op.path), op.offset, buffer_.data(), op.length);
+OpResult PluginCalls::was_read(const Op& op, int64_t count) {
   if (count < 0 || count > op.length) return count < 0 ? failure(count) : OpResult::of(EOVERFLOW);
   return OpResult::read(std::span(buffer_).first(static_cast<size_t>(count)));
+}
+
+OpResult PluginCalls::write(void* fs, const Op& op, uint64_t offset) {
+  fill_data(op, offset, std::span(buffer_).first(op.length));
+  const auto write = op.kind == OpKind::kWriteSync ? table_.write_sync : table_.write;
+  return written(write(fs, CPath(op.path), offset, buffer_.data(), op.length));
+}
+
+OpResult PluginCalls::read(void* fs, const Op& op) {
+  return was_read(op, table_.read(fs, CPath(op.path), op.offset, buffer_.data(), op.length));
 }
 
 // Called by the plug-in for each name. Some plug-ins report "." and "..", which are skipped.
@@ -177,7 +243,7 @@ int PluginCalls::nonsense(Walk& out, const char* why, int error) {
   return error;
 }
 
-Walk PluginCalls::walk(void* fs) {
+Walk PluginCalls::walk(void* fs, const PluginHandles& handles) {
   Walk out;
   out.where = Path("/");
   known_.clear();
@@ -189,6 +255,12 @@ Walk PluginCalls::walk(void* fs) {
   for (const Known& file : known_)
     if (file.links != 0 && file.links != out.tree.node(file.node).links)
       out.tree.set_links(file.node, file.links);
+  for (uint32_t number = 0; number < Tree::kHandles && out.error == 0; ++number) {
+    if (!handles.has(number)) continue;
+    const std::array<char, 2> name{'@', static_cast<char>('1' + number)};
+    out.where = Path({name.data(), name.size()});
+    out.error = walk_handle(fs, handles.all[number], number, out);
+  }
   return out;
 }
 
@@ -200,6 +272,7 @@ int PluginCalls::walk_root(void* fs, Walk& out) {
   if (stat.type != SISYFS_DIRECTORY) return nonsense(out, "its stat does not say SISYFS_DIRECTORY");
   known_.push_back({stat.id, kRootNode, stat.links, stat.type});
   if (const int error = walk_directory(fs, kRootNode, out)) return error;
+  if (const int error = walk_mode(fs, kRootNode, out)) return error;
   return table_.listxattr != nullptr ? walk_xattrs(fs, kRootNode, out) : 0;
 }
 
@@ -254,6 +327,7 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
     error = walk_file(fs, node, stat.size, out);
   else
     error = walk_symlink(fs, node, out);
+  if (error == 0 && type != FileType::kSymlink) error = walk_mode(fs, node, out);
   if (error == 0 && table_.listxattr != nullptr && type != FileType::kSymlink)
     error = walk_xattrs(fs, node, out);
   return error;
@@ -261,18 +335,45 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
 
 int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
   if (size == 0 || table_.read == nullptr) return 0;
+  const CPath path(out.where);
+  return read_all(node, size, out, [&](uint64_t at, uint32_t length) {
+    return table_.read(fs, path, at, buffer_.data(), length);
+  });
+}
+
+template <class Read>
+int PluginCalls::read_all(NodeId node, uint64_t size, Walk& out, Read read) {
   if (size > left_bytes_) return EFBIG;
   left_bytes_ -= size;
-  const CPath path(out.where);
   for (uint64_t at = 0; at < size;) {
     const auto length = static_cast<uint32_t>(std::min<uint64_t>(size - at, kLargestValue));
     int64_t count = 0;
-    if (const int error = guarded([&] { return count = table_.read(fs, path, at, buffer_.data(), length); }))
-      return error;
+    if (const int error = guarded([&] { return count = read(at, length); })) return error;
     if (count != length) return nonsense(out, "read gives fewer bytes than stat says, or more", EIO);
     out.tree.write(node, at, std::span(buffer_).first(length));
     at += length;
   }
+  return 0;
+}
+
+// What is behind a handle is a file of its own here: whether it is the one of a name is not asked.
+int PluginCalls::walk_handle(void* fs, void* handle, uint32_t number, Walk& out) {
+  sisyfs_stat stat{};
+  if (const int error = guarded([&] { return table_.stat_handle(fs, handle, &stat); })) return error;
+  if (stat.type != SISYFS_FILE) return EBADMSG;
+  const NodeId node = out.tree.make_nameless(number);
+  return read_all(node, stat.size, out, [&](uint64_t at, uint32_t length) {
+    return table_.read_handle(fs, handle, at, buffer_.data(), length);
+  });
+}
+
+int PluginCalls::walk_mode(void* fs, NodeId node, Walk& out) {
+  if (table_.chmod == nullptr) return 0;
+  const CPath path(out.where);
+  uint32_t mode = 0;
+  if (const int error = guarded([&] { return table_.mode(fs, path, &mode); })) return error;
+  if ((mode & ~uint32_t{kAllModeBits}) != 0) return EBADMSG;
+  if (mode != out.tree.node(node).mode) out.tree.set_mode(node, static_cast<uint16_t>(mode));
   return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <sisyfs/plugin.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,14 @@ int errno_in(int64_t count);
 // The same of a call that returns 0 or an errno: a positive number becomes EOVERFLOW as well.
 int errno_of(int result);
 
+// The handles of a plug-in that are open, by their numbers (Tree::kHandles).
+struct PluginHandles {
+  std::array<void*, Tree::kHandles> all{};
+  uint32_t open = 0;  // a bit for each
+
+  bool has(uint32_t number) const { return number < all.size() && (open >> number & 1) != 0; }
+};
+
 class PluginCalls {
  public:
   PluginCalls(const sisyfs_plugin& table, Fence& fence) : table_(table), fence_(fence) {}
@@ -37,10 +46,11 @@ class PluginCalls {
   // Allocates the buffer for what the op writes or reads.
   void prepare(const Op& op);
   // Only inside the fence.
-  OpResult apply(void* fs, const Op& op);
+  OpResult apply(void* fs, const Op& op, PluginHandles& handles);
 
-  // The tree as the plug-in shows it. Enters the fence for each call; EIO if the plug-in dies.
-  Walk walk(void* fs);
+  // The tree as the plug-in shows it, with what is behind its handles. Enters the fence for each call; EIO if
+  // the plug-in dies.
+  Walk walk(void* fs, const PluginHandles& handles);
 
  private:
   struct Names {
@@ -59,10 +69,19 @@ class PluginCalls {
   OpResult write(void* fs, const Op& op, uint64_t offset);
   OpResult read(void* fs, const Op& op);
   OpResult list(void* fs, const Op& op);
+  OpResult apply_to_handle(void* fs, const Op& op, PluginHandles& handles);
+  OpResult open(void* fs, const Op& op, PluginHandles& handles);
+  OpResult written(int64_t count);
+  OpResult was_read(const Op& op, int64_t count);
   int walk_root(void* fs, Walk& out);
   int walk_directory(void* fs, NodeId directory, Walk& out);
   int walk_entry(void* fs, NodeId directory, const std::string& name, Walk& out);
   int walk_file(void* fs, NodeId node, uint64_t size, Walk& out);
+  int walk_handle(void* fs, void* handle, uint32_t number, Walk& out);
+  // Calls read(offset, length) until it has all bytes.
+  template <class Read>
+  int read_all(NodeId node, uint64_t size, Walk& out, Read read);
+  int walk_mode(void* fs, NodeId node, Walk& out);
   int walk_symlink(void* fs, NodeId node, Walk& out);
   int walk_xattrs(void* fs, NodeId node, Walk& out);
   // What it showed makes no sense: for this reason, a constant, told with this errno.

@@ -61,6 +61,10 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
       OptionSpec::flag("impossible", false, "also try ops that must fail"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
   };
+  if (t.open != nullptr)
+    specs.push_back(OptionSpec::flag(
+        "handles", false, "also open files, which are removed, renamed and replaced while they are open"));
+  if (t.chmod != nullptr) specs.push_back(OptionSpec::flag("modes", false, "also chmod"));
   for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
   specs.push_back(OptionSpec::flag(
       "odd", false, "also sizes and offsets that are no multiple of `unit`, where the plug-in takes any"));

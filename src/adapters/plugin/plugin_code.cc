@@ -27,7 +27,7 @@ constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(s
 constexpr uint32_t kPromises =
     SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES | SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH |
     SISYFS_LIMITED_SPACE | SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA | SISYFS_RETRIES_SYNC | SISYFS_ANY_BYTE;
-constexpr uint64_t kCalls = 2 * SISYFS_CALL_REMOVEXATTR - 1;
+constexpr uint64_t kCalls = 2 * SISYFS_CALL_CHMOD - 1;
 
 std::string missing(const sisyfs_plugin& table) {
   std::vector<const char*> names;
@@ -40,6 +40,12 @@ std::string missing(const sisyfs_plugin& table) {
   if (table.symlink != nullptr && table.readlink == nullptr) names.push_back("readlink");
   if (table.setxattr != nullptr && (table.getxattr == nullptr || table.listxattr == nullptr))
     names.push_back("getxattr and listxattr");
+  if (table.open != nullptr) {
+    if (table.close == nullptr) names.push_back("close");
+    if (table.read_handle == nullptr) names.push_back("read_handle");
+    if (table.stat_handle == nullptr) names.push_back("stat_handle");
+  }
+  if (table.chmod != nullptr && table.mode == nullptr) names.push_back("mode");
   if (table.option_count != 0 && table.configure == nullptr) names.push_back("configure");
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -28,6 +28,7 @@ struct Pages {
   MemoryImage image;
   void* fs;
   bool mounted;
+  PluginHandles handles;
 };
 
 // A snapshot by replay: a call, linked to the calls before it, back to the mount.
@@ -86,6 +87,7 @@ class PluginTarget : public Target,
 
   int unmount() override {
     if (!is_here()) return EIO;
+    if (handles_.open != 0) return EBUSY;
     const int error = call("unmount", [&] { return table_.unmount(fs_); });
     if (!dead_) look_for_leaks();
     forget();
@@ -107,7 +109,7 @@ class PluginTarget : public Target,
     // It may cache what it has read.
     walked_ = true;
     announce({});
-    Walk out = host_->calls().walk(fs_);
+    Walk out = host_->calls().walk(fs_, handles_);
     if (host_->fence().fault() != 0) note_fault(fmt::format("while {} was read", out.where.text()));
     return out;
   }
@@ -151,9 +153,11 @@ class PluginTarget : public Target,
   Snapshot save() const override {
     if (memory_ == nullptr) return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest);
     if (host_->guest() != this || dead_ || fresh_) return Snapshot();
-    Pages pages{memory_->save(), fs_, mounted_};
-    const Digest digest =
+    Pages pages{memory_->save(), fs_, mounted_, handles_};
+    Digest digest =
         digest_at(1, pages.image.digest()) + digest_at(2, Digest{mounted_ ? 1u : 0u, memory_->stable(fs_)});
+    for (uint32_t i = 0; i < Tree::kHandles; ++i)
+      if (handles_.has(i)) digest += digest_at(0x100 + i, Digest{1, memory_->stable(handles_.all[i])});
     return Snapshot(std::move(pages), digest);
   }
 
@@ -185,7 +189,11 @@ class PluginTarget : public Target,
     if (host_->guest() == this) {
       host_->disk().attach(nullptr);
       if (memory_ == nullptr && mounted_ && !dead_)
-        (void)host_->fence().run([&] { (void)table_.unmount(fs_); });
+        (void)host_->fence().run([&] {
+          for (uint32_t i = 0; i < Tree::kHandles; ++i)
+            if (handles_.has(i)) (void)table_.close(fs_, handles_.all[i]);
+          (void)table_.unmount(fs_);
+        });
       host_->set_guest(nullptr);
     }
     forget();
@@ -196,6 +204,7 @@ class PluginTarget : public Target,
   void forget() {
     mounted_ = false;
     fs_ = nullptr;
+    handles_ = {};
     past_ = nullptr;
     walked_ = false;
     keeps_ = !dead_;
@@ -218,6 +227,7 @@ class PluginTarget : public Target,
 
   int raw_mount() {
     fs_ = nullptr;
+    handles_ = {};
     const int error = call("mount", [&] { return table_.mount(face(), &fs_); });
     mounted_ = error == 0;
     keeps_ = fresh_ = false;
@@ -228,7 +238,7 @@ class PluginTarget : public Target,
     OpResult result;
     host_->calls().prepare(op);
     announce(digest_of_op(op));
-    if (host_->fence().run([&] { result = host_->calls().apply(fs_, op); })) {
+    if (host_->fence().run([&] { result = host_->calls().apply(fs_, op, handles_); })) {
       look_at_memory("a call");
       return result;
     }
@@ -304,6 +314,7 @@ class PluginTarget : public Target,
     memory_->load(pages.image);
     fs_ = pages.fs;
     mounted_ = pages.mounted;
+    handles_ = pages.handles;
   }
 
   void load_past(const Snapshot& snapshot) {
@@ -354,6 +365,7 @@ class PluginTarget : public Target,
   PluginMemory* memory_;  // null: snapshots by replay
   const sisyfs_plugin& table_;
   void* fs_ = nullptr;
+  PluginHandles handles_;
   bool mounted_ = false;
   bool dead_ = false;    // it had a fault; until load() or power_cut()
   bool fresh_ = false;   // its memory is as before the first call
@@ -390,6 +402,7 @@ OpSet durable_ops(const sisyfs_plugin& table) {
       {SISYFS_CALL_TRUNCATE, OpSet(OpKind::kTruncate)},
       {SISYFS_CALL_SETXATTR, OpSet(OpKind::kSetxattr)},
       {SISYFS_CALL_REMOVEXATTR, OpSet(OpKind::kRemovexattr)},
+      {SISYFS_CALL_CHMOD, OpSet(OpKind::kChmod)},
   };
   if ((table.promises & SISYFS_DURABLE_OPS) != 0) return OpSet::all();
   OpSet ops;

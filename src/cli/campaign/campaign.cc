@@ -97,7 +97,7 @@ class Campaign {
   CampaignReport report_;
   CampaignFindings found_;
   std::optional<uint64_t> smallest_;               // blocks of the smallest disk
-  uint32_t performed_ = 0;                         // kinds of op, in all stages
+  uint64_t performed_ = 0;                         // kinds of op, in all stages
   std::map<std::string, bool> marks_;              // whether they were reached, in any stage
   std::optional<std::vector<std::string>> never_;  // what is no op, and was tried in no stage so far
   std::vector<DoneTask> done_;

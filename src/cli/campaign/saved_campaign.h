@@ -27,7 +27,7 @@ struct DoneTask {
   std::string left_out;  // why the stage cannot be done; empty if it can
   uint64_t walks = 0;
   uint64_t states = 0, transitions = 0, crash_states = 0, recoveries = 0, left_out_states = 0;
-  uint32_t performed = 0;                    // kinds of op, as bits
+  uint64_t performed = 0;                    // kinds of op, as bits
   std::vector<std::string> reached, missed;  // marks
   std::vector<std::string> not_tried;        // of what is no op
 

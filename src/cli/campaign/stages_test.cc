@@ -65,6 +65,16 @@ TEST(StagesTest, ADefaultIsNotTriedTwice) {
   EXPECT_THAT(names_of(stages_for(options, {})), Contains("both-ways"));
 }
 
+TEST(StagesTest, OpenFilesAndModesAreTriedWhereTheTargetHasThem) {
+  std::vector<OptionSpec> options = disk_options();
+  EXPECT_THAT(names_of(stages_for(options, {})), Not(Contains("handles")));
+  options.push_back(OptionSpec::flag("handles", false, ""));
+  options.push_back(OptionSpec::flag("modes", false, ""));
+  const std::vector<Stage> stages = stages_for(options, {});
+  EXPECT_THAT(named(stages, "handles").settings, ElementsAre("crash=prefixes", "handles=on"));
+  EXPECT_THAT(named(stages, "modes").settings, ElementsAre("crash=prefixes", "modes=on"));
+}
+
 TEST(StagesTest, AListChooses) {
   const auto chosen = chosen_stages(stages_for(disk_options(), {}), "torn,calls");
   ASSERT_TRUE(chosen);

@@ -1,0 +1,106 @@
+// Workloads with numbered handles and with modes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "target/target_kind.h"
+#include "workload/workload.h"
+
+namespace sisyfs::workload_handles_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+
+Tree tree_of(std::initializer_list<const char*> lines) {
+  Tree tree;
+  for (const char* line : lines) EXPECT_EQ(apply(*parse_op(line), tree).error, 0) << line;
+  return tree;
+}
+
+std::vector<std::string> ops_of(const Bounds& bounds, const Tree& tree) {
+  Workload workload = *Workload::make(bounds);
+  std::vector<Candidate> ops;
+  workload.from(tree, &ops);
+  std::vector<std::string> out;
+  for (const Candidate& c : ops) out.push_back(to_text(c.op) + (c.error ? " " + errno_text(c.error) : ""));
+  return out;
+}
+
+Bounds numbered(OpSet more = {}) {
+  Bounds bounds;
+  bounds.ops = (kHandleOps - OpSet(OpKind::kReadHandle, OpKind::kStatHandle)) | more;
+  bounds.max_handles = 2;
+  return bounds;
+}
+
+TEST(NumberedHandlesTest, FilesAreOpenedUnderTheLowestFreeNumber) {
+  const Tree tree = tree_of({"create /a", "link /a /b", "create /c", "mkdir /d", "symlink a /s"});
+  EXPECT_THAT(ops_of(numbered(), tree), ElementsAre("open /a @1", "open /c @1"));
+  EXPECT_THAT(ops_of(numbered(), tree_of({"create /a", "open /a @1"})),
+              ElementsAre("open /a @2", "append @1 1", "fsync @1", "fdatasync @1", "close @1"));
+  EXPECT_THAT(ops_of(numbered(), tree_of({"create /a", "open /a @1", "open /a @2", "close @1"})),
+              Contains("open /a @1"));
+}
+
+TEST(NumberedHandlesTest, NoMoreAreOpenThanAllowed) {
+  const Tree tree = tree_of({"create /a", "open /a @1", "open /a @2"});
+  EXPECT_THAT(ops_of(numbered(), tree), Not(Contains("open /a @3")));
+  Bounds three = numbered();
+  three.max_handles = 3;
+  EXPECT_THAT(ops_of(three, tree), Contains("open /a @3"));
+}
+
+TEST(NumberedHandlesTest, AFileWithoutANameIsUsedUntilItIsClosed) {
+  Bounds bounds = numbered(OpSet(OpKind::kReadHandle, OpKind::kStatHandle, OpKind::kRemount));
+  EXPECT_THAT(ops_of(bounds, tree_of({"create /a", "append /a 2", "open /a @1", "unlink /a"})),
+              ElementsAre("write @1 0 1 v1", "append @1 1", "truncate @1 0", "read @1 0 2", "stat @1",
+                          "fsync @1", "fdatasync @1", "close @1"))
+      << "and nothing is unmounted";
+}
+
+TEST(NumberedHandlesTest, NamesOfOpenFilesAreRemovedRenamedAndReplaced) {
+  const Bounds bounds = numbered(OpSet(OpKind::kUnlink, OpKind::kRename, OpKind::kAppend));
+  const auto ops = ops_of(bounds, tree_of({"create /a", "create /b", "open /a @1", "open /b @2"}));
+  for (const char* op : {"unlink /a", "rename /a /b", "rename /b /a", "rename /a /c", "append /a 1"})
+    EXPECT_THAT(ops, Contains(op));
+}
+
+TEST(NumberedHandlesTest, OnlyWhatMustFailIsImpossible) {
+  Bounds bounds = numbered(OpSet(OpKind::kMkdir));
+  bounds.impossible = true;
+  const auto ops = ops_of(bounds, tree_of({"create /a", "open /a @1"}));
+  EXPECT_THAT(ops, Contains("open / @4 EISDIR"));
+  EXPECT_THAT(ops, Contains("open /b @4 ENOENT"));
+  EXPECT_THAT(ops, Not(Contains("open /a @4 EBUSY")));
+}
+
+TEST(NumberedHandlesTest, ATargetWithoutThemGetsNone) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kWrite);
+  const Bounds bounds = bounds_for(kind, numbered());
+  EXPECT_EQ(bounds.max_handles, 0u);
+  kind.ops = kind.ops | kHandleOps;
+  EXPECT_EQ(bounds_for(kind, numbered()).max_handles, 2u);
+  Bounds none = numbered();
+  none.max_handles = 0;
+  EXPECT_EQ(bounds_for(kind, none).ops & kHandleOps, OpSet());
+}
+
+TEST(ModesTest, EachOtherModeIsSet) {
+  Bounds bounds;
+  bounds.ops = OpSet(OpKind::kChmod);
+  bounds.modes = {0644, 0600};
+  const Tree tree = tree_of({"create /a", "link /a /b", "mkdir /d", "symlink a /s"});
+  EXPECT_THAT(ops_of(bounds, tree), ElementsAre("chmod / 700", "chmod /a 600", "chmod /d 700"));
+  Tree changed = tree;
+  ASSERT_EQ(changed.chmod("/s", 0600), 0) << "follows the link";
+  EXPECT_THAT(ops_of(bounds, changed), Contains("chmod /a 644"));
+  bounds.impossible = true;
+  EXPECT_THAT(ops_of(bounds, tree), Contains("chmod /c 600 ENOENT"));
+}
+
+}  // namespace
+}  // namespace sisyfs::workload_handles_test
