@@ -4,21 +4,18 @@
 // interrupted program or erase may leave is put on the chain before the piece that completes it, as contents
 // that the page goes through. A prefix that ends there is the interruption. The enumerators need no special
 // case for it.
-//
 // - A program of NAND: half programmed, unreadable, whole.
-// - A program of NOR: unit by unit, by rising address. With DeviceModel::torn_bits a unit is half cleared
-// first:
-//   of its bits that are to be cleared, each other one is. Units that do not change are passed over.
-// - An erase: each page goes from its old content over what is in between to erased, one page per step. On
-// NAND
-//   it is unreadable in between. On NOR its bytes read as garbage: of the bits that are to be set, each other
-//   one is. With torn_bits the chip clears all bits first, as many do, and so does the garbage begin at
-//   zeros.
+// - A program of NOR: unit by unit, by rising address. Units that do not change are passed over. With
+//   DeviceModel::torn_bits a unit is half cleared before it is there: of the bits that it clears, each other
+//   one is.
+// - An erase: each page goes from its old content over what is in between to erased. In between it is
+//   unreadable on NAND, and half set on NOR. With torn_bits the chip clears the page before it sets its bits,
+//   as many do: the page is half cleared, zeros, half set.
 //
 // An erase of n pages goes through all combinations of the k contents of each, k^n, in the order of the
-// reflected Gray code to the base k. This order begins with all old, ends with all erased, and changes one
-// page per step. So each piece holds one page, or one run of pages where the unit is large. The first piece
-// holds the wear of the unit too, if that is counted.
+// reflected Gray code to the base k. As k is odd, this order begins with all old, ends with all erased, and
+// changes one page per step. So each piece holds one page, or one run of pages where the unit is large. The
+// first piece holds the wear of the unit too, if that is counted.
 #include <algorithm>
 #include <array>
 
@@ -149,14 +146,19 @@ void Epoch::list_erase_contents(BlockRef old) {
   const size_t first = stages_.size();
   stages_.push_back(std::move(old));
   if (geometry.is_nor()) {
-    page_.assign(geometry.block_size, std::byte{0});
-    if (model_.torn_bits)
+    page_.resize(geometry.block_size);
+    copy_bytes(stages_[first].get(), page_);
+    const auto push_half_way_to = [&](std::byte to) {
+      unsigned changed = 0;
+      for (std::byte& byte : page_) byte = half_way(byte, to, changed);
       stages_.push_back(make_block(page_));
-    else
-      copy_bytes(stages_[first].get(), page_);
-    unsigned changed = 0;
-    for (std::byte& byte : page_) byte = half_way(byte, kErased, changed);
-    stages_.push_back(make_block(page_));
+    };
+    if (model_.torn_bits) {
+      push_half_way_to(std::byte{0});
+      std::ranges::fill(page_, std::byte{0});
+      stages_.push_back(make_block(page_));
+    }
+    push_half_way_to(kErased);
   } else {
     stages_.push_back(unreadable_block(geometry.block_size));
   }
@@ -177,6 +179,7 @@ void Epoch::add_erase(BlockAddress first) {
   stages_.clear();
   for (uint32_t i = 0; i < unit; i++) list_erase_contents(std::move(before_[i]));
   const uint32_t contents = static_cast<uint32_t>(stages_.size() / unit);
+  SISYFS_ASSERT(contents % 2 == 1, "the Gray code ends with all pages erased");
   std::array<int, DeviceModel::kErasePieces> state{}, step;
   step.fill(1);
   uint32_t states = 1;

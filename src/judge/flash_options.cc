@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <numeric>
 #include <string_view>
 
 namespace sisyfs {
@@ -31,14 +32,14 @@ Status parse_units(std::string_view list, uint64_t units, std::vector<uint32_t>&
 
 }  // namespace
 
-std::vector<OptionSpec> flash_specs(bool nor) {
+std::vector<OptionSpec> flash_specs(bool nor, uint32_t page) {
   return {
       OptionSpec::choice(
           "flash", {"nand", "nor"}, nor ? "nor" : "nand",
           "raw flash: nand (a page is programmed once, and may be unreadable after a power cut), nor "
           "(a program clears bits, also again; no page is unreadable)"),
       OptionSpec::integer(
-          "program", 1, 65536, 8,
+          "program", 1, 65536, std::gcd(page, 8u),
           "flash=nor: bytes that are programmed at once; a power cut leaves the first of them"),
       OptionSpec::flag(
           "torn_bits", false,

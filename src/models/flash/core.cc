@@ -188,7 +188,7 @@ int Core::mount(Disk& disk) {
 
 int Core::load_files() {
   if (const int error = scan()) return error;
-  memory_.files = {};
+  memory_ = Memory{.bad = memory_.bad};
   for (unsigned page = 0; page < page_count(); ++page) {
     const Page& seen = pages_[page];
     if (seen.state != PageState::kRecord) continue;
