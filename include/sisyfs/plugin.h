@@ -62,15 +62,16 @@ struct sisyfs_disk {
    * raw flash a read of a page whose program or erase was cut off may give -SISYFS_EECC (since 1.3; a plug-in
    * of an older version gets -EIO). */
   int (*read)(const sisyfs_disk* disk, uint64_t block, uint32_t count, void* bytes);
-  /* Durable after a later flush. On raw flash it programs pages, which must have been erased. On NOR they need
-   * not be: a program clears bits, and a byte of 0xFF leaves what is there alone. -EIO from a unit that is bad. */
+  /* Durable after a later flush. On raw flash it programs pages, which must have been erased. On NOR they
+   * need not be: a program clears bits, and a byte of 0xFF leaves what is there alone. -EIO from a unit that
+   * is bad. */
   int (*write)(const sisyfs_disk* disk, uint64_t block, uint32_t count, const void* bytes);
   /* Durable when it returns. */
   int (*write_through)(const sisyfs_disk* disk, uint64_t block, uint32_t count, const void* bytes);
   /* Makes all earlier writes durable when it returns 0. */
   int (*flush)(const sisyfs_disk* disk);
-  /* Discards the content of blocks. On raw flash: erases whole units, which then read as 0xFF. -EIO from a unit
-   * that is bad. */
+  /* Discards the content of blocks. On raw flash: erases whole units, which then read as 0xFF. -EIO from a
+   * unit that is bad. */
   int (*erase)(const sisyfs_disk* disk, uint64_t block, uint64_t count);
   /* Optional to call, for a commit that no call promises: all calls before this one are durable, and with
    * `this_too` this one as well. From then on a power cut must not lose them. */
