@@ -34,6 +34,34 @@ TEST(PebblefsE2eTest, TheRightOneIsCleanToTheBound) {
   }
 }
 
+TEST(PebblefsE2eTest, TheRightOneIsCleanOnNorAndWhereUnitsRefuseErases) {
+  for (const std::string arguments :
+       {"--depth 4 --set flash=nor", "--depth 3 --set flash=nor --set torn_bits=on --set program=4",
+        "--depth 4 --set erase_cycles=2", "--depth 4 --set erase_cycles=2 --set crash=prefixes"}) {
+    const Answer answer = check("", arguments);
+    EXPECT_EQ(answer.code, 0) << arguments << '\n' << answer.text;
+  }
+  const Answer nor = check("_checksum", "--depth 4 --set flash=nor");
+  EXPECT_EQ(nor.code, 1) << nor.text;
+  EXPECT_THAT(nor.text, HasSubstr("was cut off at byte"));
+  // It does not notice that a unit does nothing.
+  EXPECT_EQ(check("", "--depth 3 --set erase_cycles=2 --set bad_unit=program-noop").code, 1);
+}
+
+TEST(PebblefsE2eTest, BadUnitsAreStagesOfACampaignWhereTheyAreHandled) {
+  const Answer claims = check("", "--states 20k --set handles_bad_units=on --stages worn-erases");
+  EXPECT_THAT(claims.text, HasSubstr("worn-erases"));
+  EXPECT_NE(claims.code, 2) << claims.text;
+  EXPECT_THAT(check("", "--states 20k --stages worn-erases").text,
+              HasSubstr("there is no stage 'worn-erases'"));
+}
+
+TEST(PebblefsE2eTest, OptionsOfRawFlashAreRefusedWhereTheyMeanNothing) {
+  EXPECT_THAT(check("", "--set torn_bits=on").text, HasSubstr("torn_bits is an option of NOR"));
+  EXPECT_THAT(check("", "--set flash=nor --set program=3").text, HasSubstr("does not divide pages of 128"));
+  EXPECT_THAT(check("", "--set bad_units=6").text, HasSubstr("format answers EIO"));
+}
+
 TEST(PebblefsE2eTest, ASmallFlashGetsFull) {
   const Answer answer =
       check("", "--depth 5 --set blocks=20 --set file_blocks=4 --set write=2 --set files=3");

@@ -62,13 +62,16 @@ struct sisyfs_disk {
    * raw flash a read of a page whose program or erase was cut off may give -SISYFS_EECC (since 1.3; a plug-in
    * of an older version gets -EIO). */
   int (*read)(const sisyfs_disk* disk, uint64_t block, uint32_t count, void* bytes);
-  /* Durable after a later flush. On raw flash it programs pages, which must have been erased. */
+  /* Durable after a later flush. On raw flash it programs pages, which must have been erased. On NOR they
+   * need not be: a program clears bits, and a byte of 0xFF leaves what is there alone. -EIO from a unit that
+   * is bad. */
   int (*write)(const sisyfs_disk* disk, uint64_t block, uint32_t count, const void* bytes);
   /* Durable when it returns. */
   int (*write_through)(const sisyfs_disk* disk, uint64_t block, uint32_t count, const void* bytes);
   /* Makes all earlier writes durable when it returns 0. */
   int (*flush)(const sisyfs_disk* disk);
-  /* Discards the content of blocks. On raw flash: erases whole units, which then read as 0xFF. */
+  /* Discards the content of blocks. On raw flash: erases whole units, which then read as 0xFF. -EIO from a
+   * unit that is bad. */
   int (*erase)(const sisyfs_disk* disk, uint64_t block, uint64_t count);
   /* Optional to call, for a commit that no call promises: all calls before this one are durable, and with
    * `this_too` this one as well. From then on a power cut must not lose them. */
@@ -125,6 +128,11 @@ enum sisyfs_promise {
   /* Since 1.3. Offsets and lengths need not be multiples of write_unit, which is only what the workload
      counts in. */
   SISYFS_ANY_BYTE = 1 << 9,
+  /* Since 1.4. On raw flash: works on although erase units go bad, from the start or by wear. While a unit is
+   * bad, a call that changes something may return -EIO or -ENOSPC, and then changes nothing. */
+  SISYFS_HANDLES_BAD_UNITS = 1 << 10,
+  /* Since 1.4. The raw flash that it is meant for is NOR. */
+  SISYFS_NOR_FLASH = 1 << 11,
 };
 
 /* Since 1.3. Calls, as bits of `durable_calls`. */

@@ -78,11 +78,30 @@ const char* discard_text(DiscardReads discard) {
   return "";
 }
 
+std::string wear_text(const FlashRules& rules) {
+  static constexpr const char* kDoes[] = {"refuse erases", "refuse programs", "ignore erases",
+                                          "ignore programs"};
+  if (!rules.units_go_bad) return "";
+  const char* does = kDoes[static_cast<size_t>(rules.bad_unit)];
+  if (rules.erase_cycles == 0) return fmt::format("; bad units {}", does);
+  return fmt::format("; units that were erased {} are bad and {}",
+                     rules.erase_cycles == 1 ? "once" : fmt::format("{} times", rules.erase_cycles), does);
+}
+
 std::string flash_text(const DeviceModel& model, const Geometry& geometry) {
   const std::string shape = fmt::format(
-      "Raw flash with pages of {} bytes, erased {} at a time: ", geometry.block_size, geometry.erase_blocks);
+      "{} with pages of {} bytes, erased {} at a time{}: ", geometry.is_nor() ? "NOR flash" : "Raw flash",
+      geometry.block_size, geometry.erase_blocks, wear_text(geometry.flash));
   if (!model.flash) return shape + "programs and erases come in order, each of them whole or not at all.";
   const char* runs = geometry.erase_blocks > DeviceModel::kErasePieces ? "each quarter" : "each page";
+  if (geometry.is_nor())
+    return shape + fmt::format(
+                       "programs and erases come in order and are durable when they return; of a program "
+                       "that is cut off the first units of {} {} are there{}, {} of a unit whose erase is "
+                       "cut off is old, {} or erased.",
+                       geometry.flash.program_bytes, geometry.flash.program_bytes == 1 ? "byte" : "bytes",
+                       model.torn_bits ? " and the next may be half cleared" : "", runs,
+                       model.torn_bits ? "zeros, garbage" : "garbage");
   return shape +
          fmt::format(
              "programs and erases come in order and are durable when they return; a page whose program is "
@@ -123,6 +142,14 @@ Status DeviceModel::check(const Geometry& geometry) const {
   if (geometry.is_flash() && blocks % geometry.erase_blocks != 0)
     return bad_input(
         fmt::format("Erase units of {} blocks do not divide a flash of {}.", geometry.erase_blocks, blocks));
+  if (!geometry.is_flash() && !(geometry.flash == FlashRules()))
+    return bad_input(
+        "Only raw flash is NOR or NAND, or has units that go bad, and this target wants a disk.");
+  if (geometry.is_nor() && geometry.block_size % geometry.flash.program_bytes != 0)
+    return bad_input(fmt::format("NOR is programmed {} bytes at a time, which does not divide pages of {}.",
+                                 geometry.flash.program_bytes, geometry.block_size));
+  if (torn_bits && !(geometry.is_nor() && flash))
+    return bad_input("Bits of a program unit are torn only on NOR whose programs are cut off.");
   if (scattered && (flash || !keeps_order() || writes_are_tied()))
     return bad_input("Units come in any order within a write only where order is kept and writes tear.");
   if (geometry.is_flash() && whole_bytes != 0)

@@ -15,6 +15,13 @@
 // - of each page of a unit that was being erased: its old content, unreadable or erased, in every
 // combination.
 //   A unit of more than kErasePieces pages is cut into that many runs, whose pages go together.
+// NOR (FlashRules::program_bytes) has no ECC, so a page always reads as some bytes:
+// - a program leaves the first program units of the page programmed; with `torn_bits` the next one may be
+// half
+//   cleared;
+// - of each page of a unit that was being erased: its old content, garbage or erased; with `torn_bits` also
+//   zeros.
+// Whatever the power cut leaves, the wear of a unit whose erase was begun counts that erase (disk/wear.h).
 #pragma once
 
 #include <cstdint>
@@ -58,7 +65,8 @@ struct DeviceModel {
   // The target needs so many bytes, at a multiple of it, to be written whole; 0: nothing. A device that tears
   // below that is refused.
   uint32_t whole_bytes = 0;
-  bool flash = false;  // a program or erase of raw flash may be interrupted; see above
+  bool flash = false;      // a program or erase of raw flash may be interrupted; see above
+  bool torn_bits = false;  // NOR: bits of one program unit may be cleared without the others; see above
   DiscardReads discard = DiscardReads::kZeros;  // what discarded blocks read as; not of raw flash
   FreshContent fresh = FreshContent::kZeros;    // what the disk held before its format; not of raw flash
 

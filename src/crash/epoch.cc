@@ -24,7 +24,7 @@ void Epoch::restart(Image durable, const Log& undecided) {
   for (const Event* event : undecided.events(events)) {
     if (!event->changes_blocks())
       freeze();  // a kPowerCut boundary
-    else if (model_.flash)
+    else if (durable_.geometry().is_flash())
       add_logged_piece(*event, undecided.base());
     else
       add(*event, undecided.base());
@@ -57,6 +57,7 @@ void Epoch::add(const Event& event, uint64_t base) {
     if (new_unit) begin_piece(address);
     add_slot(address, BlockRef::share(event.block(i)));
   }
+  if (event.kind == EventKind::kDiscard) add_wear(event.first);
 }
 
 // Chains of a layer are numbered in order of first use.

@@ -178,12 +178,19 @@ class Epoch {
   uint32_t chain_for(BlockAddress address);
   void add_slot(BlockAddress address, BlockRef block);
   void add_flash(const Event& event);
+  void add_program(BlockAddress address, const Block* page);
+  void add_nor_program(BlockAddress address, const Block* page);
   void add_erase(BlockAddress first);
+  // What a page of this content goes through while it is erased, from that content to erased.
+  void list_erase_contents(BlockRef old);
+  // The wear of a unit that is erased is a part of the piece at hand.
+  void add_wear(BlockAddress first);
   void add_scattered(const Event& event);
   // Whether a power cut has left one of several contents in a block, and nothing lies over it.
   bool is_undecided(uint32_t block_index) const;
   // Notes the content of these blocks if nothing is lost.
   void note_before(BlockAddress first, uint64_t count);
+  const Block* content_if_kept(BlockAddress address) const;
   void add_logged_piece(const Event& event, uint64_t base);
   BlockRef half_programmed(const Block* whole);
   // Settles the blocks for which the predicate holds at their newest content, and strings the rest anew.
@@ -205,7 +212,8 @@ class Epoch {
   std::vector<BlockRef>
       before_;                   // content of the blocks that are being erased, or written by scattered units
   std::vector<uint32_t> floor_;  // scratch memory of narrow()
-  std::vector<std::byte> page_;  // raw flash: the page that is half programmed
+  std::vector<std::byte> page_;  // raw flash: the page that is partly programmed or erased
+  std::vector<BlockRef> stages_;  // raw flash: contents of the pages of a unit that is being erased
   // Of what was added since the last power cut: its first chain, its first piece, and its layer.
   uint32_t first_chain_ = 0, frozen_pieces_ = 0, layer_ = 0;
 };

@@ -98,6 +98,22 @@ BlockRef filled_block(uint32_t size, std::byte value) { return make_block(run_of
 
 BlockRef unreadable_block(uint32_t size) { return shared(run_of(size, std::byte{0xEE}), kUnreadableDigest); }
 
+BlockRef programmed_over(const Block* old, std::span<const std::byte> bytes) {
+  thread_local std::vector<std::byte> page;
+  page.resize(bytes.size());
+  copy_bytes(old, page);
+  for (size_t i = 0; i < page.size(); ++i) page[i] &= bytes[i];
+  return make_block(page);
+}
+
+bool asks_for_bits(const Block* old, std::span<const std::byte> bytes) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const std::byte there = old == nullptr ? std::byte{0} : old->bytes()[i];
+    if (bytes[i] != kErased && (bytes[i] & ~there) != std::byte{0}) return true;
+  }
+  return false;
+}
+
 bool is_erased(const Block* block) {
   return block != nullptr && block->readable() &&
          std::ranges::all_of(block->bytes(), [](std::byte b) { return b == kErased; });

@@ -62,9 +62,13 @@ inline void copy_bytes(const Block* block, std::span<std::byte> out) {
 
 inline bool is_readable(const Block* block) { return block == nullptr || block->readable(); }
 
-// Raw flash: erased pages have all bits set. Only erased pages can be programmed.
+// Raw flash: erased pages have all bits set. Only erased pages of NAND can be programmed.
 inline constexpr std::byte kErased{0xFF};
 bool is_erased(const Block* block);
+// NOR: what a page holds after these bytes were programmed over its content: a program only clears bits.
+BlockRef programmed_over(const Block* old, std::span<const std::byte> bytes);
+// Whether these bytes ask for bits that the content does not have. Bytes of 0xFF ask for nothing.
+bool asks_for_bits(const Block* old, std::span<const std::byte> bytes);
 
 inline bool same_content(const Block* a, const Block* b) {
   return a == b || (a != nullptr && b != nullptr && a->digest == b->digest);

@@ -13,6 +13,11 @@
 // discard erases whole erase units, which then read as 0xFF. Any other access has no effect, returns kMisuse
 // and is recorded. crash/device_model.h says what a page holds whose program or erase was interrupted by a
 // power cut.
+//
+// NOR (FlashRules::program_bytes) may be programmed again: a program clears bits, and leaves those alone
+// where the new byte has ones. A byte of 0xFF asks for nothing. Any other byte that has a 1 where the page
+// has a 0 cannot be had; the page then holds both ANDed, as in the chip, the call succeeds, and the mistake
+// is recorded. Units may be bad (wear.h): what they refuse returns kIoError.
 #pragma once
 
 #include <cstddef>

@@ -50,6 +50,25 @@ struct ByteOffset {
   friend constexpr auto operator<=>(const ByteOffset&, const ByteOffset&) = default;
 };
 
+// What an erase unit of raw flash does once it is bad. All else still works on it.
+enum class BadUnit : uint8_t {
+  kRefusesErase,    // an erase fails and has no effect
+  kRefusesProgram,  // a program fails and has no effect
+  kIgnoresErase,    // an erase has no effect, and is said to have succeeded
+  kIgnoresProgram,  // a program has no effect, and is said to have succeeded
+};
+
+// Raw flash that is not plain NAND, or whose units may be bad.
+struct FlashRules {
+  // NOR: bytes that are programmed at once; divides the block size. 0: NAND.
+  uint32_t program_bytes = 0;
+  uint32_t erase_cycles = 0;  // erases that a unit stands before it is bad; 0: any number
+  BadUnit bad_unit = BadUnit::kRefusesErase;
+  bool units_go_bad = false;  // units may be bad, from the start or by wear; see disk/wear.h
+
+  friend bool operator==(const FlashRules&, const FlashRules&) = default;
+};
+
 // The shape of a disk, or of all disks of one system under check.
 //
 // A block is the smallest unit that is read, written or lost. A device that tears writes into sectors is
@@ -65,10 +84,12 @@ struct Geometry {
   // Divides the number of blocks of each disk.
   uint32_t erase_blocks = 0;
   uint32_t disks = 1;  // at least 1
+  FlashRules flash = {};
 
   friend bool operator==(const Geometry&, const Geometry&) = default;
 
   bool is_flash() const { return erase_blocks != 0; }
+  bool is_nor() const { return flash.program_bytes != 0; }
 
   uint64_t blocks_per_disk() const { return disks == 1 ? block_count.value : block_count.value / disks; }
   // The disk on which an address of the shared address space lies.
@@ -78,7 +99,20 @@ struct Geometry {
   // The address of block 0 of a disk in the shared address space.
   BlockAddress first_block_of(uint32_t disk) const { return BlockAddress(disk * blocks_per_disk()); }
   // The shape of one of the disks.
-  Geometry one_disk() const { return {block_size, BlockCount(blocks_per_disk()), erase_blocks, 1}; }
+  Geometry one_disk() const { return {block_size, BlockCount(blocks_per_disk()), erase_blocks, 1, flash}; }
+
+  // Behind the blocks of all disks an image holds one more for each unit that may be bad: its wear.
+  uint64_t stored_blocks() const {
+    return block_count.value + (flash.units_go_bad ? block_count.value / erase_blocks : 0);
+  }
+  // Where the wear of the unit of this page is held.
+  BlockAddress wear_of(BlockAddress page) const {
+    return BlockAddress(block_count.value + page.value / erase_blocks);
+  }
+  // Whether an image holds a block at this address.
+  bool stores(BlockAddress address) const {
+    return address.value < block_count.value || (flash.units_go_bad && address.value < stored_blocks());
+  }
 
   // Whether all of [first, first + count) lies within the blocks. Never overflows.
   bool contains(BlockAddress first, BlockCount count) const {
@@ -88,7 +122,12 @@ struct Geometry {
   // The digest of an image of this shape in which every block is zero.
   Digest digest() const {
     const uint64_t kind = 1 + uint64_t{erase_blocks} + (uint64_t{disks - 1} << 32);
-    return digest_at(block_size, digest_at(block_count.value, Digest{0x67656f6d65747279u, kind}));
+    const Digest shape =
+        digest_at(block_size, digest_at(block_count.value, Digest{0x67656f6d65747279u, kind}));
+    if (flash == FlashRules()) return shape;
+    const uint64_t rules = uint64_t{flash.erase_cycles} << 3 |
+                           uint64_t{static_cast<uint8_t>(flash.bad_unit)} << 1 | (flash.units_go_bad ? 1 : 0);
+    return digest_at(flash.program_bytes, digest_at(rules, shape));
   }
 };
 

@@ -75,7 +75,7 @@ Image::Image(const Geometry& geometry) : geometry_(geometry), levels_(1), digest
   SISYFS_ASSERT(geometry.block_size >= 1 && geometry.block_count.value >= 1, "a disk has bytes");
   SISYFS_ASSERT(geometry.disks >= 1 && geometry.block_count.value % geometry.disks == 0,
                 "all disks have the same number of blocks");
-  for (uint64_t last = (geometry.block_count.value - 1) >> kFanoutBits; last != 0; last >>= kFanoutBits)
+  for (uint64_t last = (geometry.stored_blocks() - 1) >> kFanoutBits; last != 0; last >>= kFanoutBits)
     levels_++;
 }
 
@@ -110,7 +110,8 @@ Image::Node* Image::repeat(std::span<const BlockRef> blocks, unsigned level, uin
 }
 
 void Image::set(BlockAddress address, BlockRef block) {
-  SISYFS_ASSERT(!block || block->size == geometry_.block_size, "a block is of the disk's block size");
+  SISYFS_ASSERT(!block || block->size == geometry_.block_size || address.value >= geometry_.block_count.value,
+                "a block is of the disk's block size");
   const Block* old = this->block(address);
   if (same_content(old, block.get())) return;  // before any node is copied
   digest_ += contribution(address, block.get()) - contribution(address, old);

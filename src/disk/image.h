@@ -63,7 +63,7 @@ class Image {
   // The block at an address, null if it is zero. The pointer lives until this image changes or dies.
   // The address lies on the disk (in all calls here: callers check what comes from a target).
   const Block* block(BlockAddress address) const {
-    SISYFS_ASSERT(address.value < geometry_.block_count.value, "the block lies on the disk");
+    SISYFS_ASSERT(geometry_.stores(address), "the block lies on the disk");
     const Node* node = root_;
     for (unsigned level = levels_ - 1; node != nullptr && level > 0; level--) {
       node = node->child[slot_at(address, level)].node;

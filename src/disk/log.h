@@ -37,7 +37,7 @@ enum class EventKind : uint8_t {
   kFlush,    // on completion everything written to this disk before is durable
   kDiscard,  // a write of the content that the device returns for discarded blocks; on raw flash an erase
   kBoundary,
-  kStray,  // an access outside of the disk, or a misuse of raw flash; it had no effect
+  kStray,  // an access outside of the disk, or a misuse of raw flash; it had no effect (but see kSetBits)
 };
 
 enum class BoundaryKind : uint8_t {
@@ -67,9 +67,10 @@ enum class Access : uint8_t {
   kDiscard,
   kProgramAgain,  // a misuse: programs a page that is not erased
   kErasePart,     // a misuse: erases less than a whole erase unit
+  kSetBits,       // a misuse of NOR: programs bits to 1 that are 0. The write comes before it in the log
 };
 constexpr bool is_misuse(Access access) {
-  return access == Access::kProgramAgain || access == Access::kErasePart;
+  return access == Access::kProgramAgain || access == Access::kErasePart || access == Access::kSetBits;
 }
 
 // One entry of a log. Immutable; lives as long as a log that holds it.

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mutant.h"
+#include "disk/wear.h"
 
 namespace sisyfs {
 
@@ -109,10 +110,11 @@ IoStatus Media::write_on(uint32_t disk, BlockAddress first, std::span<const std:
   const bool failed = write_fails();
   if (failed && !mutant(Mutant::kFailedWrites)) return IoStatus::kIoError;
   const size_t size = one_disk_.block_size;
-  const BlockAddress on_disk = first;
   add_base(disk, first);
-  if (one_disk_.is_flash() && !all_are(is_erased, first, bytes.size() / size))
-    return misuse(Access::kProgramAgain, disk, on_disk, BlockCount(bytes.size() / size));
+  if (one_disk_.is_flash()) {
+    const IoStatus status = program(disk, first, bytes, flags);
+    return failed ? IoStatus::kIoError : status;
+  }
   blocks_.clear();
   BlockAddress address = first;
   for (size_t at = 0; at < bytes.size(); at += size, address = address + BlockCount(1)) {
@@ -142,6 +144,12 @@ IoStatus Media::discard_on(uint32_t disk, BlockAddress first, BlockCount count) 
   if (unit != 0 && (first.value % unit != 0 || count.value % unit != 0))
     return misuse(Access::kErasePart, disk, first, count);
   add_base(disk, first);
+  if (one_disk_.flash.units_go_bad) return erase(disk, first, count);
+  log_discard(disk, first, count);
+  return IoStatus::kOk;
+}
+
+void Media::log_discard(uint32_t disk, BlockAddress first, BlockCount count) {
   blocks_.clear();
   for (uint64_t i = 0; i < count.value; i++) {
     const BlockAddress address = first + BlockCount(i);
@@ -153,7 +161,6 @@ IoStatus Media::discard_on(uint32_t disk, BlockAddress first, BlockCount count) 
     if (reads_ != nullptr) reads_->written(address);
   }
   if (keeps_log_) state_.log.add_discard(first, blocks_, disk);
-  return IoStatus::kOk;
 }
 
 BlockRef Media::discarded(BlockAddress address) {
@@ -175,6 +182,82 @@ BlockRef Media::discarded(BlockAddress address) {
       return filled_block(one_disk_.block_size, kGarbageByte);
   }
   return {};
+}
+
+// --- raw flash ---
+
+bool Media::is_bad_unit(BlockAddress page) {
+  const Geometry& geometry = state_.current.geometry();
+  const BlockAddress wear = geometry.wear_of(page);
+  if (reads_ != nullptr) note_read(wear);
+  return is_bad(geometry, state_.current.block(wear));
+}
+
+// Where units may be bad, pages are programmed one by one. The first that is refused ends the call.
+IoStatus Media::program(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes,
+                        WriteFlags flags) {
+  if (!one_disk_.flash.units_go_bad) return program_pages(disk, first, bytes, flags, false);
+  const size_t size = one_disk_.block_size;
+  for (size_t at = 0; at < bytes.size(); at += size, first = first + BlockCount(1)) {
+    const BadUnit does = one_disk_.flash.bad_unit;
+    const bool bad = is_bad_unit(first);
+    if (bad && does == BadUnit::kRefusesProgram) return IoStatus::kIoError;
+    if (bad && does == BadUnit::kIgnoresProgram) continue;
+    const bool seems_erased = bad && does == BadUnit::kIgnoresErase;
+    const IoStatus status = program_pages(disk, first, bytes.subspan(at, size), flags, seems_erased);
+    if (status != IoStatus::kOk) return status;
+  }
+  return IoStatus::kOk;
+}
+
+// `seems_erased`: the target was told that these pages are erased, and they need not be.
+IoStatus Media::program_pages(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes,
+                              WriteFlags flags, bool seems_erased) {
+  const size_t size = one_disk_.block_size;
+  const uint64_t count = bytes.size() / size;
+  const BlockAddress on_disk(first.value - disk * one_disk_.block_count.value);
+  const bool nor = one_disk_.is_nor();
+  if (!nor && !all_are(is_erased, first, count) && !seems_erased)
+    return misuse(Access::kProgramAgain, disk, on_disk, BlockCount(count));
+  blocks_.clear();
+  bool asks_too_much = false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const BlockAddress address = first + BlockCount(i);
+    const auto page = bytes.subspan(i * size, size);
+    if (nor && reads_ != nullptr) note_read(address);
+    const Block* old = state_.current.block(address);
+    asks_too_much = asks_too_much || (nor && !seems_erased && asks_for_bits(old, page));
+    blocks_.push_back(nor                               ? programmed_over(old, page)
+                      : seems_erased && !is_erased(old) ? unreadable_block(one_disk_.block_size)
+                                                        : make_block(page));
+    replace(address, blocks_.back());
+    if (reads_ != nullptr) reads_->written(address);
+  }
+  if (keeps_log_) state_.log.add_write(first, blocks_, flags, disk);
+  if (asks_too_much) state_.log.add_stray(Access::kSetBits, on_disk, BlockCount(count), disk);
+  return IoStatus::kOk;
+}
+
+// Units are erased one by one. The first that refuses ends the call.
+IoStatus Media::erase(uint32_t disk, BlockAddress first, BlockCount count) {
+  const BlockCount unit(one_disk_.erase_blocks);
+  for (uint64_t i = 0; i < count.value; i += unit.value, first = first + unit) {
+    const BadUnit does = one_disk_.flash.bad_unit;
+    const bool bad = is_bad_unit(first);
+    if (bad && does == BadUnit::kRefusesErase) return IoStatus::kIoError;
+    if (bad && does == BadUnit::kIgnoresErase) continue;
+    log_discard(disk, first, unit);
+    add_wear(first, unit);
+  }
+  return IoStatus::kOk;
+}
+
+void Media::add_wear(BlockAddress first, BlockCount count) {
+  const Geometry& geometry = state_.current.geometry();
+  for (uint64_t i = 0; i < count.value; i += geometry.erase_blocks) {
+    const BlockAddress wear = geometry.wear_of(first + BlockCount(i));
+    replace(wear, wear_after_erase(geometry, state_.current.block(wear)));
+  }
 }
 
 // --- in scratch ---
@@ -232,6 +315,8 @@ void Media::redo(const Log& log) {
     if (!event->changes_blocks()) continue;
     for (uint64_t i = 0; i < event->count.value; i++)
       state_.current.set(event->first + BlockCount(i), BlockRef::share(event->block(i)));
+    if (event->kind == EventKind::kDiscard && one_disk_.flash.units_go_bad)
+      add_wear(event->first, event->count);
   }
   const uint64_t next_serial = state_.log.next_serial();
   state_.log = log;

@@ -161,6 +161,15 @@ class Media : public Disk {
   void add_base(uint32_t disk, BlockAddress& first) const {
     first.value += disk * one_disk_.block_count.value;
   }
+  // Raw flash, with addresses in the address space of all disks.
+  IoStatus program(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes, WriteFlags flags);
+  IoStatus program_pages(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes,
+                         WriteFlags flags, bool seems_erased);
+  IoStatus erase(uint32_t disk, BlockAddress first, BlockCount count);
+  // Whether the unit of this page is bad. This reads its wear.
+  bool is_bad_unit(BlockAddress page);
+  void add_wear(BlockAddress first, BlockCount count);
+
   bool in_range(Access access, uint32_t disk, BlockAddress first, size_t bytes);
   IoStatus misuse(Access access, uint32_t disk, BlockAddress first, BlockCount count);
   bool fails() { return fail_call_ != 0 && --fail_call_ == 0 && (call_failed_ = true); }
@@ -174,6 +183,7 @@ class Media : public Disk {
   // Whether the predicate holds for all blocks. Each block that it looks at is read.
   bool all_are(bool (*predicate)(const Block*), BlockAddress first, uint64_t count);
   BlockRef discarded(BlockAddress address);
+  void log_discard(uint32_t disk, BlockAddress first, BlockCount count);
 
   // In scratch: the bytes of a block, which is read if it is not there yet; and memory for new bytes.
   const std::byte* fetch(BlockAddress address);

@@ -488,8 +488,9 @@ void DiskTeller::tell_cut(StoryStep& step, const CutAtHand& cut) {
         break;
       default:
         settle(number->first, record, WriteStatus::kTorn);
-        step.text += fmt::format("; write {} was {}", record.number,
-                                 kind_.disks.is_flash() ? "cut off" : torn_text(*cut.state, w));
+        step.text +=
+            fmt::format("; write {} was {}", record.number,
+                        kind_.disks.is_flash() ? cut_off_text(*cut.state, w) : torn_text(*cut.state, w));
     }
   }
   // Writes that had not been issued are lost too.

@@ -30,6 +30,10 @@ StrayText text_of_stray(const Event& event, const Geometry& geometry) {
     return {FindingKind::kFlashMisuse,
             fmt::format("programs page {}, which is not erased", event.first.value),
             "only erased pages are programmed"};
+  if (event.access == Access::kSetBits)
+    return {FindingKind::kFlashMisuse,
+            fmt::format("programs bits of page {} to 1 that are 0", event.first.value),
+            "a program only clears bits, and leaves a byte alone by 0xFF"};
   if (event.access == Access::kErasePart)
     return {FindingKind::kFlashMisuse,
             fmt::format("erases {} from page {} on, with erase units of {} pages",
@@ -58,6 +62,26 @@ std::string torn_text(const CrashState& cut, uint32_t write) {
     }
   }
   return fmt::format("torn: of blocks {} to {} it kept {}", begin - disk, last - disk, kept);
+}
+
+std::string cut_off_text(const CrashState& cut, uint32_t write) {
+  const Epoch& epoch = cut.epoch();
+  if (!epoch.durable().geometry().is_nor() || epoch.writes()[write].discard) return "cut off";
+  // The next stage that was not reached begins to change the page here.
+  for (uint32_t p = 0; p < epoch.pieces().size(); ++p) {
+    const Epoch::Piece& piece = epoch.pieces()[p];
+    if (piece.write != write || cut.piece_kept(p)) continue;
+    const Epoch::Slot& next = epoch.slots_of(piece).front();
+    const BlockAddress address = epoch.blocks()[next.block_index].address;
+    std::vector<std::byte> is(epoch.durable().geometry().block_size), would_be(is.size());
+    copy_bytes(cut.block(address), is);
+    copy_bytes(next.block.get(), would_be);
+    const auto at = std::mismatch(is.begin(), is.end(), would_be.begin()).first - is.begin();
+    return fmt::format(
+        "cut off at byte {} of page {}", at,
+        address.value - epoch.durable().geometry().first_block_of(epoch.writes()[write].disk).value);
+  }
+  return "cut off";
 }
 
 std::string problem_text(Target& target, const Problem& problem, std::span<const ProblemKind> kinds) {

@@ -21,6 +21,8 @@ struct StrayText {
 };
 StrayText text_of_stray(const Event& event, const Geometry& geometry);
 
+// Of raw flash: "cut off", and on NOR where: "cut off at byte 16 of page 3".
+std::string cut_off_text(const CrashState& cut, uint32_t write);
 // "torn: of blocks 2 to 4 it kept 2, 4", where the device cuts writes into blocks and nothing smaller.
 std::string torn_text(const CrashState& cut, uint32_t write);
 

@@ -55,6 +55,8 @@ TEST(WriteTextTest, EachAccessThatIsNotAllowedHasItsWords) {
   EXPECT_EQ(stray(Access::kErasePart, 2, 3).observed,
             "erases 3 pages from page 2 on, with erase units of 5 pages");
   EXPECT_EQ(stray(Access::kErasePart, 2).kind, FindingKind::kFlashMisuse);
+  EXPECT_EQ(stray(Access::kSetBits, 2).observed, "programs bits of page 2 to 1 that are 0");
+  EXPECT_EQ(stray(Access::kSetBits, 2).kind, FindingKind::kFlashMisuse);
 }
 
 TEST(WriteTextTest, ATornWriteSaysWhichBlocksItKept) {

@@ -55,7 +55,9 @@ constexpr std::array kCatalogue = {
     FindingInfo{FindingKind::kTwoOutcomes, "R7", "two-outcomes", Severity::kCritical,
                 "the mount alone brings back something else than the check and the mount"},
     FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,
-                "the system programs a flash page that is not erased, or erases a part of a unit"},
+                "the system programs a flash page that is not erased (on NOR: bits to 1 that are 0), or "
+                "erases a part of "
+                "a unit"},
     FindingInfo{FindingKind::kTargetDied, "T1", "target-died", Severity::kCritical,
                 "the system's code died: a signal, a failed assertion, an exit"},
     FindingInfo{FindingKind::kTargetHung, "T2", "target-hung", Severity::kCritical,

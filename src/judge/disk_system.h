@@ -86,7 +86,8 @@ class DiskSystem {
  private:
   // The kind of an op for random walks: calls that must fail are kinds of their own.
   static uint32_t group_of(const Candidate& candidate) {
-    return static_cast<uint32_t>(candidate.op.kind) + static_cast<uint32_t>(candidate.error == 0 ? 0 : kOpKinds);
+    return static_cast<uint32_t>(candidate.op.kind) +
+           static_cast<uint32_t>(candidate.error == 0 ? 0 : kOpKinds);
   }
 
   DiskSystem(std::unique_ptr<WorkerPool> workers, State initial)

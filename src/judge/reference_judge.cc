@@ -29,7 +29,7 @@ size_t rank_of(const TargetKind& kind, size_t op) {
 
 // The finding of a tree that is not the one that the reference has.
 FindingKind wrong_effect(const Episode& episode) {
-  if (!episode.failed) return FindingKind::kWrongEffect;
+  if (!episode.failed && !episode.is_refusal()) return FindingKind::kWrongEffect;
   return episode.answer.error == 0 ? FindingKind::kHiddenError : FindingKind::kFailedChange;
 }
 
@@ -48,7 +48,7 @@ Expectation ReferenceJudge::expect(Tree tree) const {
 
 std::vector<FindingKind> ReferenceJudge::may_find() const {
   std::vector<FindingKind> kinds = {FindingKind::kWrongErrno, FindingKind::kWrongEffect};
-  if (setup_.failures.most != 0)
+  if (setup_.failures.most != 0 || setup_.kind.disks.flash.units_go_bad)
     kinds.insert(kinds.end(), {FindingKind::kHiddenError, FindingKind::kFailedChange});
   const bool comes_back = setup_.cuts.enabled || setup_.start.damage != nullptr;
   if (setup_.kind.has_disk() && comes_back) kinds.push_back(FindingKind::kNotAllowed);

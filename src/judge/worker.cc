@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "disk/wear.h"
 #include "machine/marks.h"
 
 namespace sisyfs {
@@ -70,7 +71,7 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
-  Image blank = fresh_image(geometry, setup.cuts.device.fresh);
+  Image blank = with_bad_units(fresh_image(geometry, setup.cuts.device.fresh), setup.failures.bad_units);
   return CheckPlan{std::move(setup), std::move(bounds), std::move(blank), rules,
                    std::move(kinds), std::move(further)};
 }

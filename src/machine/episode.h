@@ -31,6 +31,7 @@ struct Episode {
   InjectedFailure failure;    // what was to fail
   bool failed = false;        // and did
   bool write_failed = false;  // it was a write, an erase or a flush of the device
+  bool bad_units = false;     // raw flash: the op answered an error, and some unit of the flash is bad
   uint32_t faults = 0;        // as bits of Fault
   uint32_t marks = 0;         // reached, as bits of Outcome::marks
   uint16_t new_edges = 0;     // of instrumented code
@@ -40,15 +41,23 @@ struct Episode {
 
   // The call has no answer.
   bool is_dead() const { return sisyfs::is_dead(faults); }
-  // The answer is the error that the injected failure makes right.
+  // A call that changes something may be refused while some unit of the flash is bad.
+  bool is_refused_by_bad_units() const {
+    static constexpr OpSet kReads(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kOpen,
+                                  OpKind::kGetxattr, OpKind::kListxattr);
+    return bad_units && !kReads.has(op.kind) &&
+           (answer.error == EIO || answer.error == ENOSPC || answer.error == EROFS);
+  }
+  // The answer is the error that the injected failure, or a bad unit, makes right.
   bool is_refusal() const {
+    if (is_refused_by_bad_units()) return true;
     if (!failed) return false;
     if (failure.kind == InjectedFailure::Kind::kAllocation)
       return answer.error == ENOMEM || answer.error == ENOBUFS;
     return answer.error == EIO || answer.error == EROFS;
   }
   // The answer says that the device has not written something: what is not durable may be given up.
-  bool reports_lost_write() const { return write_failed && is_refusal(); }
+  bool reports_lost_write() const { return (write_failed && is_refusal()) || is_refused_by_bad_units(); }
   // The failure kept the system from being mounted again: there is nothing to read back.
   bool is_gone() const { return is_refusal() && op.kind == OpKind::kRemount; }
 };

@@ -31,6 +31,26 @@ TEST(EpisodeTest, ARefusalIsTheErrorThatTheFailureMakesRight) {
   EXPECT_FALSE(nothing_failed.is_refusal());
 }
 
+TEST(EpisodeTest, ACallThatChangesSomethingMayBeRefusedByABadUnit) {
+  Episode episode;
+  episode.op = Op::of(OpKind::kUnlink, Path("/a"));
+  for (const int error : {EIO, ENOSPC, EROFS}) {
+    episode.answer = OpResult::of(error);
+    episode.bad_units = false;
+    EXPECT_FALSE(episode.is_refusal());
+    episode.bad_units = true;
+    EXPECT_TRUE(episode.is_refusal());
+    EXPECT_TRUE(episode.reports_lost_write());
+  }
+  episode.answer = OpResult::of(EINVAL);
+  EXPECT_FALSE(episode.is_refusal());
+  for (const OpKind read : {OpKind::kRead, OpKind::kReaddir, OpKind::kStat}) {
+    episode.op = Op::of(read, Path("/a"));
+    episode.answer = OpResult::of(EIO);
+    EXPECT_FALSE(episode.is_refusal());
+  }
+}
+
 TEST(EpisodeTest, OnlyARefusedRemountLeavesNothingToReadBack) {
   EXPECT_TRUE(failed_with(Kind::kDiskAccess, EIO, OpKind::kRemount).is_gone());
   EXPECT_FALSE(failed_with(Kind::kDiskAccess, 0, OpKind::kRemount).is_gone());

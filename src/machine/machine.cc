@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "disk/wear.h"
 #include "machine/marks.h"
 #include "machine/remembering_recoverer.h"
 
@@ -102,7 +103,7 @@ OpResult Machine::call(const Op& op) {
 // Reads decide the blocks that power cuts have left undecided, unless a pending write lies over them.
 void Machine::watch_undecided() {
   if (!ways_.has_undecided()) return;
-  reads_.restart(media_.state().current.geometry().block_count);
+  reads_.restart(BlockCount(media_.state().current.geometry().stored_blocks()));
   for (const Event* event : from_disk_->log.events(events_)) {
     for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
       reads_.written(event->first + BlockCount(i));
@@ -121,7 +122,7 @@ bool Machine::perform(const Op& op) {
   episode_.op = op;
   episode_.failure = ways_.failure();
   episode_.events_before = media_.state().log.size();
-  episode_.promised = episode_.write_failed = false;
+  episode_.promised = episode_.write_failed = episode_.bad_units = false;
   media_.note({BoundaryKind::kOpBegin, 0});
   (void)marks_of(abilities_.marks);
   (void)take_new_edges();
@@ -133,6 +134,7 @@ bool Machine::perform(const Op& op) {
   else
     media_.fail_call(episode_.failure.nth);
   episode_.answer = call(op);
+  if (episode_.answer.error != 0) episode_.bad_units = has_bad_unit(media_.state().current);
   episode_.failed = allocations != nullptr ? allocations->allocation_failed() : media_.call_failed();
   episode_.write_failed = allocations == nullptr && media_.write_failed();
   if (allocations != nullptr)

@@ -46,10 +46,14 @@ size_t PowerCuts::first_change(const Recovery& recovery) {
   recovery.log.events(events_);
   if (setup_.cuts.all_nested) return 0;
   const std::vector<BlockAddress>& reads = recovery.blocks;
+  const Geometry& geometry = rest_.durable().geometry();
   for (size_t e = 0; e < events_.size(); ++e) {
     if (!events_[e]->changes_blocks()) continue;
     const uint64_t first = events_[e]->first.value, end = first + events_[e]->count.value;
-    const auto touched = [&](BlockAddress at) { return at.value >= first && at.value < end; };
+    const bool wears = events_[e]->kind == EventKind::kDiscard && geometry.flash.units_go_bad;
+    const auto touched = [&](BlockAddress at) {
+      return (at.value >= first && at.value < end) || (wears && at == geometry.wear_of(events_[e]->first));
+    };
     if (std::any_of(reads.begin(), reads.end(), touched))
       return e + (mutant(Mutant::kSkipFirstChange) ? 2 : 1);
   }

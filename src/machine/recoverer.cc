@@ -74,7 +74,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   ++runs_;
   (void)marks_of(marks_);
   media_.load(MediaState(image));
-  reads_.restart(image.geometry().block_count);
+  reads_.restart(BlockCount(image.geometry().stored_blocks()));
   media_.watch(&reads_, run);
   // Blocks that are decided on the way go to no image; the log says what recovery did to them.
   if (run != nullptr) media_.begin_scratch(Media::Keep::kLog);

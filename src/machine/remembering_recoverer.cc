@@ -39,7 +39,7 @@ const Recovery& RememberingRecoverer::recover(LazyStates& run) {
   if (by_decisions) {
     if (const auto* known = decisions_.find(run)) return known->answer;
     run.forget(choices);
-    reads_.restart(geometry.block_count);
+    reads_.restart(BlockCount(geometry.stored_blocks()));
   }
   const auto* entry = recoveries_.find({}, run, by_decisions ? &reads_ : nullptr);
   if (entry == nullptr) {
@@ -68,7 +68,7 @@ Recoverer::Checked RememberingRecoverer::check(const Image& image) {
 
 // A library may cache what a walk has read and not read it again in the trial. So the trial depends on that.
 Walk RememberingRecoverer::walk() {
-  trial_reads_.restart(media_.state().current.geometry().block_count);
+  trial_reads_.restart(BlockCount(media_.state().current.geometry().stored_blocks()));
   media_.watch(&trial_reads_);
   Walk walk = target_.walk();
   media_.watch(&reads_);

@@ -34,9 +34,10 @@ struct CutSetup {
 
 // Calls into the system below that fail.
 struct FailureSetup {
-  uint32_t most = 0;   // on a path
-  bool disk = true;    // disk accesses fail
-  bool memory = true;  // allocations fail, where the target supports that
+  uint32_t most = 0;                // on a path
+  bool disk = true;                 // disk accesses fail
+  bool memory = true;               // allocations fail, where the target supports that
+  std::vector<uint32_t> bad_units;  // raw flash: erase units that are bad from the start
 };
 
 // What is demanded of a recovery.

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "disk/wear.h"
 #include "tree/tree_text.h"
 
 namespace sisyfs {
@@ -17,7 +18,8 @@ class Trial {
       : kind_(kind), target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
 
   bool run() {
-    return try_new_file(kind_.claims.limited_space) && delete_all() && try_when_empty() && comes_back();
+    return (try_new_file(kind_.claims.limited_space) && delete_all() && try_when_empty() && comes_back()) ||
+           bad_unit_refused_;
   }
 
   std::optional<Op> refused_for_space() {
@@ -46,12 +48,19 @@ class Trial {
     }
     const OpResult expected = sisyfs::apply(op, tree_);
     if (result == expected) return true;
+    if (may_refuse(result.error)) return false;
     if (result.error != expected.error)
       return fail("'{}' answers {}, expected {}", to_text(op), errno_text(result.error),
                   errno_text(expected.error));
     if (result.value != expected.value)
       return fail("'{}' answers {} bytes, expected {}", to_text(op), result.value, expected.value);
     return fail("'{}' does not give back what was written", to_text(op));
+  }
+
+  // A flash with a bad unit may have to refuse what changes something. Then there is nothing more to try.
+  bool may_refuse(int error) {
+    if (error != EIO && error != ENOSPC && error != EROFS) return false;
+    return bad_unit_refused_ = has_bad_unit(disk_.state().current);
   }
 
   bool free_name(Path* path) const {
@@ -117,7 +126,8 @@ class Trial {
   }
 
   bool comes_back() {
-    if (const int error = target_.unmount()) return fail("unmount answers {}", errno_text(error));
+    if (const int error = target_.unmount())
+      return !may_refuse(error) && fail("unmount answers {}", errno_text(error));
     if (ChecksOffline* const check = kind_.has_fsck ? target_.checks_offline() : nullptr) {
       RepairReport report;
       disk_.remember();
@@ -145,6 +155,7 @@ class Trial {
   Tree tree_;
   std::string* why_;
   std::optional<Op> refused_;  // for lack of space
+  bool bad_unit_refused_ = false;
 };
 
 }  // namespace

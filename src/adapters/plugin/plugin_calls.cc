@@ -360,7 +360,7 @@ int PluginCalls::read_all(NodeId node, uint64_t size, Walk& out, Read read) {
 int PluginCalls::walk_handle(void* fs, void* handle, uint32_t number, Walk& out) {
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat_handle(fs, handle, &stat); })) return error;
-  if (stat.type != SISYFS_FILE) return EBADMSG;
+  if (stat.type != SISYFS_FILE) return nonsense(out, "the stat of its handle says no SISYFS_FILE");
   const NodeId node = out.tree.make_nameless(number);
   return read_all(node, stat.size, out, [&](uint64_t at, uint32_t length) {
     return table_.read_handle(fs, handle, at, buffer_.data(), length);
@@ -372,7 +372,7 @@ int PluginCalls::walk_mode(void* fs, NodeId node, Walk& out) {
   const CPath path(out.where);
   uint32_t mode = 0;
   if (const int error = guarded([&] { return table_.mode(fs, path, &mode); })) return error;
-  if ((mode & ~uint32_t{kAllModeBits}) != 0) return EBADMSG;
+  if ((mode & ~uint32_t{kAllModeBits}) != 0) return nonsense(out, "its mode has bits beyond 0777");
   if (mode != out.tree.node(node).mode) out.tree.set_mode(node, static_cast<uint16_t>(mode));
   return 0;
 }

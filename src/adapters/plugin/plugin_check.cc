@@ -11,8 +11,10 @@
 #include "adapters/plugin/plugin_target.h"
 #include "adapters/plugin/process_guard.h"
 #include "disk/media.h"
+#include "disk/wear.h"
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
+#include "judge/flash_options.h"
 #include "judge/workload_options.h"
 #include "machine/usable.h"
 
@@ -70,6 +72,11 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
       "odd", false, "also sizes and offsets that are no multiple of `unit`, where the plug-in takes any"));
   specs.push_back(names_spec());
   for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : flash_specs((t.promises & SISYFS_NOR_FLASH) != 0,
+                                      static_cast<uint32_t>(or_else(t.block_size, kBlockSize))))
+    specs.push_back(std::move(spec));
+  specs.push_back(OptionSpec::flag("handles_bad_units", (t.promises & SISYFS_HANDLES_BAD_UNITS) != 0,
+                                   "raw flash: a campaign also tries erase units that go bad"));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(first_mount_spec());
   specs.push_back(
@@ -100,9 +107,9 @@ Result<Geometry> geometry_of(const Options& options) {
 
 // Checks that format, mount and walk work. A fault here comes before any trace, so it is an error and no
 // finding.
-Status try_start(PluginHost& host, const TargetKind& kind, FreshContent fresh) {
-  const std::unique_ptr<Target> target = kind.make();
-  Media disk{fresh_image(kind.disks, fresh)};
+Status try_start(PluginHost& host, const DiskSetup& setup, FreshContent fresh) {
+  const std::unique_ptr<Target> target = setup.kind.make();
+  Media disk{with_bad_units(fresh_image(setup.kind.disks, fresh), setup.failures.bad_units)};
   const auto tell = [&](const char* call, int error) -> Status {
     if (target->has_faults()->take_faults() != 0)
       return system_error(fmt::format("{} cannot be brought to its start: {}", host.code().path(),
@@ -162,7 +169,8 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   host->set_memory_limit(static_cast<uint64_t>(options.integer("memory")) << 20);
   DiskSetup setup;
   setup.kind = plugin_kind(host, claims);
-  if (Status s = try_start(*host, setup.kind, fresh_of(options)); !s) return s.error();
+  if (Status s = set_flash(options, setup); !s) return s.error();
+  if (Status s = try_start(*host, setup, fresh_of(options)); !s) return s.error();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.disk = options.choice_text("fail") != "memory";
   setup.failures.memory = options.choice_text("fail") != "disk";
@@ -178,8 +186,10 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
     for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh"})
       if (options.differs(name))
         return bad_input(fmt::format("{} is an option of disks, and this plug-in is on raw flash", name));
+    const bool torn_bits = setup.cuts.device.torn_bits;
     setup.cuts.device = *DeviceModel::preset("nand");
     setup.cuts.device.flash = options.choice_text("crash") != "prefixes";
+    setup.cuts.device.torn_bits = torn_bits;
   }
   const bool fixed_clock = options.choice_text("clock") == "fixed";
   if (!trials_done || host->memory() == nullptr)

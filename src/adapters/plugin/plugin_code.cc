@@ -24,9 +24,10 @@ namespace {
 
 // The size of the table of version 1.0, the smallest.
 constexpr size_t kSmallestTable = offsetof(sisyfs_plugin, name_block) + sizeof(sisyfs_plugin::name_block);
-constexpr uint32_t kPromises =
-    SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES | SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH |
-    SISYFS_LIMITED_SPACE | SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA | SISYFS_RETRIES_SYNC | SISYFS_ANY_BYTE;
+constexpr uint32_t kPromises = SISYFS_DURABLE_OPS | SISYFS_MOUNT_RECOVERS | SISYFS_FSYNC_NAMES |
+                               SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
+                               SISYFS_SPLIT_WRITES | SISYFS_STALE_DATA | SISYFS_RETRIES_SYNC |
+                               SISYFS_ANY_BYTE | SISYFS_HANDLES_BAD_UNITS | SISYFS_NOR_FLASH;
 constexpr uint64_t kCalls = 2 * SISYFS_CALL_CHMOD - 1;
 
 std::string missing(const sisyfs_plugin& table) {

@@ -17,7 +17,8 @@ using Kind = Stage::Kind;
 struct Wanted {
   std::string_view option;
   std::array<std::string_view, 2> values;
-  bool needed = false;  // without it there is no such stage
+  bool needed = false;      // without it there is no such stage
+  bool is_default = false;  // ... nor where it is not the default: it is a claim of the target
 };
 
 struct StageSpec {
@@ -30,7 +31,7 @@ struct StageSpec {
   uint32_t rounds = 0;
 };
 
-constexpr bool kNeeded = true;
+constexpr bool kNeeded = true, kClaimed = true;
 
 const Wanted kNoCuts{"crash", {"none"}, kNeeded};
 const Wanted kInOrder{"crash", {"prefixes", "whole"}, kNeeded};
@@ -75,6 +76,21 @@ const std::vector<StageSpec>& specs() {
        "one disk access or allocation fails, then the power goes",
        Kind::kDeepened,
        {kInOrder, {"failures", {"1"}, kNeeded}}},
+      {"torn-bits",
+       "power cuts on NOR flash that leave a program or an erase half done by bits",
+       Kind::kDeepened,
+       {kAnyOrder, {"flash", {"nor"}, kNeeded, kClaimed}, {"torn_bits", {"on"}, kNeeded}}},
+      {"worn-erases",
+       "erase units of raw flash refuse to be erased after a few erases",
+       Kind::kDeepened,
+       {kInOrder, {"handles_bad_units", {"on"}, kNeeded, kClaimed}, {"erase_cycles", {"2"}, kNeeded}}},
+      {"worn-programs",
+       "erase units of raw flash refuse to be programmed after a few erases",
+       Kind::kDeepened,
+       {kInOrder,
+        {"handles_bad_units", {"on"}, kNeeded, kClaimed},
+        {"erase_cycles", {"2"}, kNeeded},
+        {"bad_unit", {"program-error"}, kNeeded}}},
       {"large",
        "more files and directories, longer writes",
        Kind::kDeepened,
@@ -131,9 +147,9 @@ const std::vector<StageSpec>& specs() {
 }
 
 // Of the options by which the stages differ, those that are not about the size of the workload.
-constexpr std::string_view kSearchOptions[] = {"crash",       "device",   "nesting",    "all_nested",
-                                               "impossible",  "failures", "fail",       "both_ways",
-                                               "first_mount", "samples",  "sample_seed"};
+constexpr std::string_view kSearchOptions[] = {"crash",       "device",   "nesting",     "all_nested",
+                                               "impossible",  "failures", "fail",        "both_ways",
+                                               "first_mount", "samples",  "sample_seed", "torn_bits"};
 
 std::string_view name_in(std::string_view setting) { return setting.substr(0, setting.find('=')); }
 
@@ -178,6 +194,7 @@ std::optional<Stage> stage_of(const StageSpec& spec, const std::vector<OptionSpe
                                       [&](const std::string& one) { return name_in(one) == wanted.option; });
     if (is_given) continue;
     Setting setting = setting_of(wanted, options);
+    if (wanted.is_default && !setting.text.empty()) return std::nullopt;
     if (!setting.possible && wanted.needed) return std::nullopt;
     if (setting.text.empty()) continue;
     if (wanted.option != "crash") only_defaults = false;

@@ -75,6 +75,30 @@ TEST(StagesTest, OpenFilesAndModesAreTriedWhereTheTargetHasThem) {
   EXPECT_THAT(named(stages, "modes").settings, ElementsAre("crash=prefixes", "modes=on"));
 }
 
+// Bad units and torn bits are tried only where the target claims to be meant for them, or the user says so.
+TEST(StagesTest, RawFlashIsTriedAsTheTargetClaims) {
+  const auto stages_of = [](bool nor, bool handles, const std::vector<std::string>& given) {
+    std::vector<OptionSpec> options = disk_options();
+    options.push_back(OptionSpec::choice("flash", {"nand", "nor"}, nor ? "nor" : "nand", ""));
+    options.push_back(OptionSpec::flag("torn_bits", false, ""));
+    options.push_back(OptionSpec::integer("erase_cycles", 0, 1000, 0, ""));
+    options.push_back(OptionSpec::choice("bad_unit", {"erase-error", "program-error"}, "erase-error", ""));
+    options.push_back(OptionSpec::flag("handles_bad_units", handles, ""));
+    return stages_for(options, given);
+  };
+  const auto plain = stages_of(false, false, {});
+  for (const char* name : {"torn-bits", "worn-erases", "worn-programs"})
+    EXPECT_THAT(names_of(plain), Not(Contains(name)));
+  const auto claimed = stages_of(true, true, {});
+  EXPECT_THAT(named(claimed, "torn-bits").settings, ElementsAre("torn_bits=on"));
+  EXPECT_THAT(named(claimed, "worn-erases").settings, ElementsAre("crash=prefixes", "erase_cycles=2"));
+  EXPECT_THAT(named(claimed, "worn-programs").settings,
+              ElementsAre("crash=prefixes", "erase_cycles=2", "bad_unit=program-error"));
+  const auto given = stages_of(false, false, {"flash=nor", "handles_bad_units=on"});
+  EXPECT_THAT(names_of(given), Contains("torn-bits"));
+  EXPECT_THAT(names_of(given), Contains("worn-erases"));
+}
+
 TEST(StagesTest, AListChooses) {
   const auto chosen = chosen_stages(stages_for(disk_options(), {}), "torn,calls");
   ASSERT_TRUE(chosen);

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "finding/disk_check.h"
+#include "judge/flash_options.h"
 #include "models/flash/layout.h"
 #include "models/flash/target.h"
 
 namespace sisyfs::flash {
 
 std::vector<OptionSpec> option_specs() {
-  return {
+  std::vector<OptionSpec> specs = {
       OptionSpec::integer("units", 2, kMaxUnits, 3, "erase units, one of which is kept erased"),
       OptionSpec::integer("pages", 2, kMaxUnitPages, 2, "pages of an erase unit, each for one record"),
       OptionSpec::integer("inodes", 1, kMaxFiles, 3, "files that the system can hold"),
@@ -39,7 +40,19 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("keep_deleted", true,
                        "cleaning keeps the record of a deletion while an older record exists; off (wrong): "
                        "drops it"),
+      OptionSpec::choice(
+          "commit", {"checksum", "mark", "mark-first"}, "checksum",
+          "a record counts if its checksum is right (checksum), or with flash=nor if a byte is "
+          "cleared: after the record is there (mark), or (wrong) before (mark-first)"),
+      OptionSpec::choice(
+          "refused", {"retire", "ignore-erase", "ignore-program"}, "retire",
+          "a unit that refuses an erase or a program is retired, or (wrong) the refusal of an erase or "
+          "of a program is ignored"),
+      OptionSpec::flag("verify", false,
+                       "read back what was programmed and erased: finds out units that do nothing"),
   };
+  for (OptionSpec& spec : flash_specs(false, kPageSize)) specs.push_back(std::move(spec));
+  return specs;
 }
 
 Config config_of(const Options& options) {
@@ -52,6 +65,10 @@ Config config_of(const Options& options) {
   c.copy_first = options.choice_text("clean") == "copy-first";
   c.skip_bad = options.choice_text("unreadable") == "skip";
   c.keep_deleted = options.flag("keep_deleted");
+  c.commit = options.choice<Commit>("commit");
+  c.heed_erase = options.choice_text("refused") != "ignore-erase";
+  c.heed_program = options.choice_text("refused") != "ignore-program";
+  c.verify = options.flag("verify");
   return c;
 }
 
@@ -72,6 +89,9 @@ Result<DiskSetup> setup_of(const Options& options) {
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.cuts.enabled = options.choice_text("crash") != "none";
+  if (Status s = set_flash(options, setup); !s) return s.error();
+  if (config.commit != Commit::kChecksum && !setup.kind.disks.is_nor())
+    return bad_input("commit=mark programs a page twice, which takes flash=nor");
   setup.max_system_ops = static_cast<uint32_t>(options.integer("system_ops"));
   Bounds& bounds = setup.bounds;
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);

@@ -6,12 +6,14 @@
 #include "finding/catalogue_bits_for_test.h"
 #include "finding/disk_check.h"
 #include "judge/catalogue.h"
+#include "models/flash/core.h"
 #include "models/flash/target.h"
 
 namespace sisyfs::flash::check_test {
 namespace {
 
 using Settings = std::vector<std::string>;
+constexpr const char* kRetiredText = flash::kMarkTexts[7];
 
 std::unique_ptr<Check> check_with(const Settings& settings) {
   const Result<Options> options = Options::parse(option_specs(), settings);
@@ -177,9 +179,115 @@ TEST(FlashCheckTest, RareThingsAreReachedWithinTheBound) {
   const SearchResult result = search(settings, 6);
   EXPECT_EQ(result.findings, 0u);
   for (const MarkInfo& mark : check->marks()) {
-    const bool of_fsck = mark.says == "recovery repaired something";  // there is none
-    EXPECT_EQ((result.marks & mark.bit) == 0, of_fsck) << mark.says;
+    // There is no fsck, and no unit is bad.
+    const bool never = mark.says == "recovery repaired something" || mark.says == kRetiredText;
+    EXPECT_EQ((result.marks & mark.bit) == 0, never) << mark.says;
   }
+}
+
+// --- NOR ------------------------------------------------------------------------------------------------
+
+const Settings kNor = {"flash=nor"}, kTornBits = {"flash=nor", "torn_bits=on"};
+const Settings kMarked = {"flash=nor", "commit=mark"};
+
+TEST(FlashCheckTest, OnNorTheRightModelIsClean) {
+  for (const Settings& nor : {kNor, kTornBits, kMarked, kMarked + Settings{"torn_bits=on"}}) {
+    EXPECT_EQ(search(nor, 4).findings, 0u) << nor.back();
+    EXPECT_EQ(search(nor + kNarrow, 4).findings, 0u) << nor.back();
+  }
+  for (const char* program : {"program=1", "program=32"})
+    EXPECT_EQ(search(kMarked + Settings{program}, 3).findings, 0u) << program;
+}
+
+// The mark is cleared before the record is there. Nothing but NOR programs a page twice.
+TEST(FlashCheckTest, AMarkThatComesFirstIsFoundOnNor) {
+  const Settings wrong = {"flash=nor", "commit=mark-first"};
+  EXPECT_EQ(search(wrong, 1).findings, bit(FindingKind::kNotAllowed));
+  EXPECT_EQ(search(kMarked, 1).findings, 0u);
+  EXPECT_EQ(search(wrong + Settings{"crash=lazy"}, 1).findings, bit(FindingKind::kNotAllowed));
+  const Result<Options> nand = Options::parse(option_specs(), {"commit=mark-first"});
+  ASSERT_TRUE(nand);
+  const auto check = make_check(*nand);
+  ASSERT_FALSE(check);
+  EXPECT_EQ(check.error().message, "commit=mark programs a page twice, which takes flash=nor");
+}
+
+// A page that was programmed in half is a page that can be read, so who trusts it is found on NOR too.
+TEST(FlashCheckTest, WithoutAChecksumNorIsNoBetter) {
+  const Settings wrong = kNor + Settings{"checksum=off"};
+  EXPECT_EQ(search(wrong, 2).findings & bit(FindingKind::kNotAllowed), bit(FindingKind::kNotAllowed));
+}
+
+TEST(FlashCheckTest, AProgramOfNorThatWasCutOffIsToldWithItsByte) {
+  const auto check = check_with({"flash=nor", "commit=mark-first"});
+  SearchOptions options;
+  options.stop = StopRule::kFirst;
+  const std::vector<FoundTrace> traces = check->find_traces(options, check->search(options, {})).traces;
+  ASSERT_EQ(traces.size(), 1u);
+  const Result<Story> story = check->tell(traces[0].trace);
+  ASSERT_TRUE(story);
+  EXPECT_NE(story->steps.back().text.find("was cut off at byte "), std::string::npos)
+      << story->steps.back().text;
+}
+
+// --- bad units ------------------------------------------------------------------------------------------
+
+const Settings kBad[] = {{"erase_cycles=2"},
+                         {"erase_cycles=2", "bad_unit=program-error"},
+                         {"erase_cycles=2", "bad_unit=erase-noop", "verify=on"},
+                         {"erase_cycles=2", "bad_unit=program-noop", "verify=on"},
+                         {"bad_units=1"},
+                         {"bad_units=0", "bad_unit=program-error"},
+                         {"units=4", "inodes=4", "bad_units=0", "bad_unit=program-error"},
+                         {"flash=nor", "erase_cycles=2"}};
+
+TEST(FlashCheckTest, TheRightModelWorksOnWithBadUnits) {
+  for (const Settings& bad : kBad) {
+    const auto check = check_with(bad);
+    const SearchResult result = search(bad, 5);
+    EXPECT_EQ(result.findings, 0u) << bad[0] << " " << bad.back();
+    for (const MarkInfo& mark : check->marks())
+      EXPECT_TRUE(mark.says != kRetiredText || (result.marks & mark.bit) != 0) << bad[0] << " " << bad.back();
+  }
+}
+
+// The wear of a unit is decided like a page, and erases of a recovery count.
+TEST(FlashCheckTest, WithBadUnitsAllWaysFindTheSame) {
+  for (const Settings& bad : kBad)
+    for (const Settings& way : kWays) EXPECT_EQ(search(bad + way, 3).findings, 0u) << bad[0] << " " << way[0];
+  const Settings wrong = {"refused=ignore-erase", "erase_cycles=2"};
+  for (const Settings& way : kWays)
+    EXPECT_EQ(search(wrong + way, 2).findings, search(wrong, 2).findings) << way[0];
+}
+
+struct Ignored {
+  Settings wrong;
+  uint32_t depth;
+  FindingBits finds;
+};
+const Ignored kIgnored[] = {
+    {{"refused=ignore-erase", "erase_cycles=1"}, 1, bit(FindingKind::kFlashMisuse)},
+    {{"refused=ignore-program", "erase_cycles=1", "bad_unit=program-error"},
+     1,
+     bit(FindingKind::kWrongEffect)},
+    {{"verify=off", "erase_cycles=2", "bad_unit=program-noop"},
+     5,
+     bit(FindingKind::kWrongEffect) | bit(FindingKind::kNotAllowed)},
+};
+
+TEST(FlashCheckTest, WhoIgnoresWhatAUnitRefusesIsFound) {
+  for (const Ignored& ignored : kIgnored) {
+    EXPECT_NE(search(ignored.wrong, ignored.depth).findings & ignored.finds, 0u) << ignored.wrong[0];
+    const Settings right(ignored.wrong.begin() + 1, ignored.wrong.end());
+    EXPECT_EQ(search(right + Settings{"verify=on"}, 4).findings, 0u) << ignored.wrong[0];
+  }
+}
+
+// Two states that differ in wear alone are two states; without the option nothing is counted.
+TEST(FlashCheckTest, WearIsAPartOfTheStateOnlyWhereItIsCounted) {
+  const uint64_t plain = search(kNarrow, 5).states;
+  EXPECT_EQ(plain, 543u);
+  EXPECT_GT(search(kNarrow + Settings{"erase_cycles=1000"}, 5).states, plain);
 }
 
 TEST(FlashCheckTest, SizesThatCannotBeAreRefused) {

@@ -8,21 +8,67 @@ namespace sisyfs::flash {
 
 uint32_t Core::take_marks() { return std::exchange(marks_, 0); }
 
-int Core::erase(unsigned unit) {
+// --- programs and erases --------------------------------------------------------------------------------
+
+bool Core::erase_unit(unsigned unit) {
   const BlockAddress first(uint64_t{unit} * config_.pages);
-  return disk_->discard(first, BlockCount(config_.pages)) == IoStatus::kOk ? 0 : EIO;
+  if (disk_->discard(first, BlockCount(config_.pages)) != IoStatus::kOk) return !config_.heed_erase;
+  for (unsigned page = 0; page < config_.pages && config_.verify; ++page) {
+    std::array<std::byte, kPageSize> bytes;
+    if (disk_->read(first + BlockCount(page), bytes) != IoStatus::kOk) return false;
+    if (!std::ranges::all_of(bytes, [](std::byte b) { return b == kErased; })) return false;
+  }
+  return true;
+}
+
+int Core::erase(unsigned unit) {
+  if (erase_unit(unit)) return 0;
+  memory_.bad = static_cast<uint8_t>(memory_.bad | 1u << unit);
+  marks_ |= kRetired;
+  return EIO;
+}
+
+int Core::program_bytes(unsigned page, const Record& record) {
+  const auto bytes = std::as_bytes(std::span(&record, 1));
+  const IoStatus status = disk_->write(BlockAddress(page), bytes);
+  return status == IoStatus::kOk ? 0 : status == IoStatus::kIoError ? EIO : EINVAL;
 }
 
 int Core::program(unsigned page, const Record& record) {
-  const auto bytes = std::as_bytes(std::span(&record, 1));
-  return disk_->write(BlockAddress(page), bytes) == IoStatus::kOk ? 0 : EIO;
+  Record body = record, mark;
+  std::ranges::fill(std::as_writable_bytes(std::span(&mark, 1)), kErased);
+  mark.mark = 0;
+  if (config_.commit != Commit::kChecksum) body.mark = 0xFF;
+  int error = 0;
+  if (config_.commit == Commit::kMarkFirst) error = program_bytes(page, mark);
+  if (error == 0) error = program_bytes(page, body);
+  if (error == 0 && config_.commit == Commit::kMark) error = program_bytes(page, mark);
+  if (error == 0 && config_.verify) {
+    Record there;
+    const auto bytes = std::as_writable_bytes(std::span(&there, 1));
+    const bool same = disk_->read(BlockAddress(page), bytes) == IoStatus::kOk &&
+                      std::ranges::equal(bytes, std::as_bytes(std::span(&record, 1)));
+    if (!same) error = EIO;
+  }
+  if (error == EINVAL) return error;  // our mistake, and not the unit's
+  if (error == 0 || !config_.heed_program) return 0;
+  memory_.bad = static_cast<uint8_t>(memory_.bad | 1u << unit_of(page));
+  marks_ |= kRetired;
+  return error;
 }
 
+// A unit that cannot be erased must hold no record of an earlier life.
 int Core::format(Disk& disk) {
+  memory_ = Memory();
   disk_ = &disk;
   int error = 0;
-  for (unsigned unit = 0; unit < config_.units && error == 0; ++unit) error = erase(unit);
-  disk_ = nullptr;
+  unsigned good = 0;
+  for (unsigned unit = 0; unit < config_.units; ++unit) good += erase(unit) == 0 ? 1 : 0;
+  if (good < config_.units) error = scan();
+  for (unsigned page = 0; page < page_count() && error == 0 && good < config_.units; ++page)
+    if (pages_[page].state == PageState::kRecord) error = EIO;
+  if (good < 2) error = EIO;
+  forget();
   return error;
 }
 
@@ -31,6 +77,7 @@ int Core::format(Disk& disk) {
 bool Core::is_sound(const Record& record) const {
   const bool possible = (record.kind == Kind::kFile || record.kind == Kind::kDeleted) &&
                         record.ino < config_.files && record.size <= kDataBytes;
+  if (config_.commit != Commit::kChecksum) return possible && record.mark == 0;
   return possible && (!config_.checksum || record.check == record.sum());
 }
 
@@ -112,7 +159,7 @@ unsigned Core::erased_units(unsigned* first) const {
   unsigned count = 0;
   *first = kNoUnit;
   for (unsigned unit = 0; unit < config_.units; ++unit) {
-    if (!is_erased(unit)) continue;
+    if (!is_erased(unit) || is_bad(unit)) continue;
     if (count++ == 0) *first = unit;
   }
   return count;
@@ -123,7 +170,25 @@ unsigned Core::erased_units(unsigned* first) const {
 int Core::mount(Disk& disk) {
   memory_ = Memory();
   disk_ = &disk;
+  if (const int error = load_files()) return error;
+  unsigned spare = kNoUnit;
+  while (erased_units(&spare) == 0) {
+    const unsigned unit = best_victim(kNoUnit, 1);
+    if (unit == kNoUnit && memory_.bad == 0) return EIO;
+    if (unit == kNoUnit) break;      // what is there can be read
+    if (erase(unit) != 0) continue;  // it is bad now, and another one is chosen
+    marks_ |= kErasedAtMount;
+    // What was in it is elsewhere too.
+    if (const int error = load_files()) return error;
+    break;
+  }
+  memory_.mounted = 1;
+  return 0;
+}
+
+int Core::load_files() {
   if (const int error = scan()) return error;
+  memory_ = Memory{.bad = memory_.bad};
   for (unsigned page = 0; page < page_count(); ++page) {
     const Page& seen = pages_[page];
     if (seen.state != PageState::kRecord) continue;
@@ -132,25 +197,24 @@ int Core::mount(Disk& disk) {
     memory_.files[seen.record.ino] = {static_cast<uint8_t>(page + 1), seen.record.size, seen.record.name};
   }
   find_end();
-  unsigned spare = kNoUnit;
-  if (erased_units(&spare) == 0) {
-    unsigned unit = 0;
-    while (unit < config_.units && records_to_copy(unit) != 0) ++unit;
-    if (unit == config_.units) return EIO;
-    if (const int error = erase(unit)) return error;
-    marks_ |= kErasedAtMount;
-    // What was in it is elsewhere too.
-    return mount(disk);
-  }
-  memory_.mounted = 1;
   return 0;
+}
+
+unsigned Core::best_victim(unsigned spare, unsigned limit) const {
+  unsigned best = kNoUnit;
+  for (unsigned unit = 0; unit < config_.units; ++unit) {
+    if (unit == spare || is_bad(unit) || records_to_copy(unit) >= limit) continue;
+    limit = records_to_copy(unit);
+    best = unit;
+  }
+  return best;
 }
 
 // Goes on behind what was written last to a unit that has room.
 void Core::find_end() {
   memory_.next = static_cast<uint8_t>(config_.pages);
   for (unsigned unit = 0; unit < config_.units; ++unit) {
-    if (is_erased(unit)) continue;
+    if (is_erased(unit) || is_bad(unit)) continue;
     unsigned end = config_.pages;
     while (pages_[unit * config_.pages + end - 1].state == PageState::kErased) --end;
     if (end == config_.pages) continue;
@@ -162,23 +226,27 @@ void Core::find_end() {
 
 // --- room -----------------------------------------------------------------------------------------------
 
+// A round that gains no page makes a unit bad or erases one.
 int Core::make_room() {
-  if (memory_.next < config_.pages) return 0;
-  if (const int error = scan()) return error;
-  unsigned spare = kNoUnit;
-  if (erased_units(&spare) >= 2) {
-    memory_.unit = static_cast<uint8_t>(spare);
-    memory_.next = 0;
-    return 0;
+  for (unsigned round = 0; memory_.next >= config_.pages; ++round) {
+    if (round > 2 * config_.units) return EIO;
+    if (const int error = scan()) return error;
+    unsigned spare = kNoUnit;
+    const unsigned erased = erased_units(&spare);
+    if (erased >= 2) {
+      memory_.unit = static_cast<uint8_t>(spare);
+      memory_.next = 0;
+      return 0;
+    }
+    // A spare unit is missing only where one was bad. A unit may hold nothing that is needed.
+    const unsigned victim = best_victim(spare, erased == 0 ? 1 : config_.pages);
+    if (victim == kNoUnit) return ENOSPC;
+    if (erased == 0)
+      (void)erase(victim);
+    else if (const int error = clean(victim, spare))
+      return error;
   }
-  unsigned victim = kNoUnit, fewest = config_.pages;
-  for (unsigned unit = 0; unit < config_.units; ++unit) {
-    if (unit == spare || records_to_copy(unit) >= fewest) continue;
-    fewest = records_to_copy(unit);
-    victim = unit;
-  }
-  if (victim == kNoUnit || spare == kNoUnit) return ENOSPC;
-  return clean(victim, spare);
+  return 0;
 }
 
 int Core::clean(unsigned victim, unsigned spare) {
@@ -190,7 +258,7 @@ int Core::clean(unsigned victim, unsigned spare) {
     if (!must_be_copied(page)) continue;
     const Record& record = pages_[page].record;
     const unsigned to = spare * config_.pages + copies++;
-    if (const int error = program(to, record)) return error;
+    if (const int error = program(to, record)) return error == EINVAL ? EIO : 0;  // the spare unit is bad
     marks_ |= record.kind == Kind::kFile ? kCopied : kKeptDeletion;
     if (record.kind == Kind::kFile) memory_.files[record.ino].page_plus_1 = static_cast<uint8_t>(to + 1);
   }
@@ -201,19 +269,24 @@ int Core::clean(unsigned victim, unsigned spare) {
     if (record.kind == Kind::kFile && unit_of(memory_.files[record.ino].page()) == victim)
       memory_.files[record.ino].page_plus_1 = static_cast<uint8_t>(page + 1);
   }
-  if (config_.copy_first)
-    if (const int error = erase(victim)) return error;
+  const bool erased = !config_.copy_first || erase(victim) == 0;
+  if (copies == 0 && !erased) return 0;
   memory_.unit = static_cast<uint8_t>(copies == 0 ? victim : spare);
   memory_.next = static_cast<uint8_t>(copies);
   return 0;
 }
 
 int Core::put(Record record) {
-  if (const int error = make_room()) return error;
   record.sequence = memory_.sequence;
   record.check = record.sum();
-  const unsigned page = memory_.unit * config_.pages + memory_.next;
-  if (const int error = program(page, record)) return error;
+  unsigned page = 0;
+  for (int error = EIO; error != 0;) {
+    if (const int full = make_room()) return full;
+    page = memory_.unit * config_.pages + memory_.next;
+    error = program(page, record);
+    if (error == EINVAL) return EIO;
+    if (error != 0) memory_.next = static_cast<uint8_t>(config_.pages);  // on to another unit
+  }
   ++memory_.next;
   ++memory_.sequence;
   memory_.files[record.ino] = {};

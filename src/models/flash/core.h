@@ -17,6 +17,13 @@
 // Mount reads every page. A page that is unreadable or has a wrong checksum was cut off by a power cut; it is
 // skipped until its unit is erased. If no unit is erased, cleaning was interrupted. Then one unit holds only
 // records that have a copy elsewhere, and mount erases that unit.
+//
+// A unit that refuses a program or an erase is *bad* until the next mount: it is not written to and not
+// cleaned any more. What lies in it is read as before. Without a unit to go on with, an op answers ENOSPC,
+// and one whose record no unit takes EIO.
+//
+// On NOR a record may be committed by a mark: the page is programmed with a byte of 0xFF, and that byte is
+// cleared in a program of its own.
 #pragma once
 
 #include <array>
@@ -38,6 +45,7 @@ enum Mark : uint32_t {
   kPassedUnreadable = 1u << 4,
   kErasedAtMount = 1u << 5,
   kNoInode = 1u << 6,
+  kRetired = 1u << 7,
 };
 inline constexpr const char* kMarkTexts[] = {
     "a unit was cleaned",
@@ -47,6 +55,7 @@ inline constexpr const char* kMarkTexts[] = {
     "an unreadable page was passed over",
     "mount erased a unit",
     "no inode was free",
+    "a unit that refused a program or an erase was retired",
 };
 
 class Core {
@@ -97,8 +106,16 @@ class Core {
   int put(Record record);
   int make_room();
   int clean(unsigned victim, unsigned spare);
+  // A page or a unit that refuses makes its unit bad.
   int program(unsigned page, const Record& record);
+  int program_bytes(unsigned page, const Record& record);
   int erase(unsigned unit);
+  bool erase_unit(unsigned unit);
+  bool is_bad(unsigned unit) const { return (memory_.bad >> unit & 1) != 0; }
+  // The unit with the fewest records to copy that may be erased, other than `spare`; kNoUnit: none has fewer
+  // than `limit`.
+  unsigned best_victim(unsigned spare, unsigned limit) const;
+  int load_files();
   void find_end();
 
   Config config_;

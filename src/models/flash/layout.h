@@ -41,7 +41,7 @@ struct Record {
   Kind kind = Kind::kNone;
   uint8_t ino = 0;
   uint8_t size = 0;  // bytes; behind them the data is zero
-  uint8_t zero = 0;
+  uint8_t mark = 0;  // with Commit::kMark 0xFF until the record is whole
   uint32_t sequence = 0;
   uint32_t check = 0;
   Name name{};
@@ -72,7 +72,7 @@ struct Memory {
   uint8_t unit = 0;       // where it goes
   uint8_t next = 0;       // and to which page of it; if there is none left, to another unit
   uint8_t mounted = 0;
-  uint8_t zero = 0;
+  uint8_t bad = 0;  // units that have refused a program or an erase since mount, by bit
 };
 static_assert(std::has_unique_object_representations_v<Memory>);
 
