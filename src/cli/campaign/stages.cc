@@ -138,6 +138,8 @@ const std::vector<StageSpec>& specs() {
         {"truncates", {"all"}},
         {"offsets", {"all"}},
         {"reads", {"on"}},
+        {"handles", {"on"}},
+        {"modes", {"on"}},
         {"impossible", {"on"}},
         {"system_ops", {"1000"}}},
        60,
