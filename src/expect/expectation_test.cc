@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "workload/op.h"
-
 namespace sisyfs::expectation_test {
 namespace {
 
@@ -197,40 +195,6 @@ TEST(ExpectationTest, TheDigestDoesNotDependOnTreesThatAreGone) {
     for (Tree& tree : gone) EXPECT_EQ(tree.mkdir("/old"), 0);
   }
   EXPECT_EQ(digest_of_a_new_file(), first);
-}
-
-Tree tree_after(Expectation& e, const char* line) {
-  Tree tree = e.now();
-  EXPECT_EQ(apply(*parse_op(line), tree).error, 0) << line;
-  e.begin_op(tree);
-  e.end_op(0);
-  return tree;
-}
-
-// The window keeps what an open file without a name held, although the names are the same.
-TEST(NamelessFileTest, ItsVersionsAreStepsOfTheWindow) {
-  for (const Contract contract : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync}) {
-    Expectation e(contract, Tree(), ContractRules{.data_unit = 512});
-    for (const char* line : {"create /a", "write /a 0 512", "open /a @1"}) tree_after(e, line);
-    e.promise_all();
-    tree_after(e, "unlink /a");
-    const size_t before = e.older().size();
-    const Digest first = e.digest();
-    tree_after(e, "write @1 0 512 v1");
-    tree_after(e, "write @1 0 512 v2");
-    EXPECT_EQ(e.older().size(), contract == Contract::kAtomic ? before : before + 2);
-    EXPECT_NE(e.digest(), first);
-    Tree back;
-    for (const char* line : {"create /a", "open /a @1", "write @1 0 512 v1"})
-      ASSERT_EQ(apply(*parse_op(line), back).error, 0);
-    EXPECT_EQ(e.crash_allowed(back), contract != Contract::kAtomic);
-    e.promise_file("@1");
-    EXPECT_TRUE(e.crash_allowed(Tree())) << "nothing is promised of it";
-    e.fail_device("@1");
-    EXPECT_EQ(e.is_in_doubt(), contract == Contract::kAtomic || contract == Contract::kOrdered);
-    tree_after(e, "close @1");
-    EXPECT_EQ(e.now().open_count(), 0u);
-  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void add_numbered_handles(bool reads, Bounds& bounds) {
   if (!bounds.ops.has(OpKind::kFdatasync)) ops = ops - OpSet(OpKind::kFdatasyncHandle);
   if (!reads) ops = ops - OpSet(OpKind::kReadHandle, OpKind::kStatHandle);
   bounds.ops = bounds.ops | ops;
-  bounds.max_handles = 2;
+  bounds.variety.max_handles = 2;
 }
 
 // Where files are written, and what they are truncated to. `bounds` still counts units.
@@ -75,7 +75,7 @@ void set_workload(const Options& options, DiskSetup& setup) {
   bounds.handles = options.has("handles") && options.flag("handles");
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
-  if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.modes = {0644, 0600};
+  if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.variety.modes = {0644, 0600};
   if (on("fdatasync")) bounds.ops = bounds.ops | OpSet(OpKind::kFdatasync);
   if (on("reads")) {
     bounds.ops = bounds.ops | OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat);

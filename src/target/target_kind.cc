@@ -30,8 +30,8 @@ Bounds bounds_for(const TargetKind& kind, Bounds wanted) {
   wanted.ops = wanted.ops & kind.ops;
   if (!wanted.ops.has(OpKind::kOpen) || !wanted.ops.has(OpKind::kClose)) wanted.handles = false;
   if (!wanted.handles) wanted.ops = wanted.ops - OpSet(OpKind::kOpen, OpKind::kClose);
-  if (!wanted.ops.has(OpKind::kOpenHandle)) wanted.max_handles = 0;
-  if (wanted.max_handles == 0) wanted.ops = wanted.ops - kHandleOps;
+  if (!wanted.ops.has(OpKind::kOpenHandle)) wanted.variety.max_handles = 0;
+  if (wanted.variety.max_handles == 0) wanted.ops = wanted.ops - kHandleOps;
   wanted.max_files = std::min(wanted.max_files, kind.limits.max_files);
   wanted.max_depth = std::min(wanted.max_depth, wanted.ops.has(OpKind::kMkdir) ? kind.limits.max_depth : 1);
   wanted.max_file_size = scaled(wanted.max_file_size);

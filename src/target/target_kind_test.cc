@@ -99,5 +99,18 @@ TEST(TargetKindTest, AKindWithoutBlocksHasNoDisk) {
   EXPECT_TRUE(kind.has_disk());
 }
 
+TEST(BoundsForTest, ATargetWithoutNumberedHandlesGetsNone) {
+  TargetKind kind;
+  Bounds wanted;
+  wanted.ops = wanted.ops | kHandleOps;
+  wanted.variety.max_handles = 2;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kWrite);
+  EXPECT_EQ(bounds_for(kind, wanted).variety.max_handles, 0u);
+  kind.ops = kind.ops | kHandleOps;
+  EXPECT_EQ(bounds_for(kind, wanted).variety.max_handles, 2u);
+  wanted.variety.max_handles = 0;
+  EXPECT_EQ(bounds_for(kind, wanted).ops & kHandleOps, OpSet());
+}
+
 }  // namespace
 }  // namespace sisyfs::target_kind_test

@@ -73,7 +73,7 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
   for (OpKind kind : {OpKind::kReaddir, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
   if (bounds_.handles) plain(OpKind::kOpen);
   // A handle that is in use is no error of a file system.
-  if (bounds_.max_handles != 0 && tree.behind(Tree::kHandles - 1) == kNoNode)
+  if (bounds_.variety.max_handles != 0 && tree.behind(Tree::kHandles - 1) == kNoNode)
     each_path(OpKind::kOpenHandle,
               [&](const Path& path) { return Op::of(OpKind::kOpenHandle, path, Path("@4")); });
   each_path(OpKind::kChmod, [&](const Path& path) { return Op::chmod(path, 0600); });

@@ -35,6 +35,10 @@ struct Variety {
   // less and one byte more.
   bool odd = false;
   NameStyle names = NameStyle::kPlain;  // bounds_for() replaces Bounds::names for the other styles
+  // Numbered handles that are open at the same time; 0: none. Files are removed, renamed and replaced under
+  // them, and are also used by path.
+  uint32_t max_handles = 0;
+  std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
 };
 
 // Limits of a workload. Ops that would exceed a limit are not generated.
@@ -64,10 +68,6 @@ struct Bounds {
   // or linked. Without, each op on a file opens and closes it.
   bool handles = false;
   uint32_t max_open = 2;  // with handles: files that are open at the same time
-  // Numbered handles that are open at the same time; 0: none. Files are removed, renamed and replaced under
-  // them, and are also used by path.
-  uint32_t max_handles = 0;
-  std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
   // Generate only one of all writes and appends possible for a file. A hash of its path, its size and
   // `versions` selects it, so that equal trees get the same one.
   bool one_write = false;

@@ -17,7 +17,7 @@ Path handle_path(uint32_t handle) {
 }  // namespace
 
 void Workload::add_numbered(const Tree& tree, std::vector<Candidate>* out) {
-  if (bounds_.max_handles == 0) return;
+  if (bounds_.variety.max_handles == 0) return;
   uint32_t used = 0, free = Tree::kHandles;
   for (uint32_t i = Tree::kHandles; i-- > 0;) {
     if (tree.behind(i) != kNoNode)
@@ -25,7 +25,7 @@ void Workload::add_numbered(const Tree& tree, std::vector<Candidate>* out) {
     else
       free = i;
   }
-  if (has(OpKind::kOpenHandle) && used < bounds_.max_handles && free < Tree::kHandles) {
+  if (has(OpKind::kOpenHandle) && used < bounds_.variety.max_handles && free < Tree::kHandles) {
     for (const PathNode& p : path_nodes_) {
       if (p.type == FileType::kFile && p.first)
         out->push_back({Op::of(OpKind::kOpenHandle, p.path, handle_path(free))});
@@ -60,7 +60,7 @@ void Workload::add_modes(const Tree& tree, std::vector<Candidate>* out) {
   if (!has(OpKind::kChmod)) return;
   for (const PathNode& p : path_nodes_) {
     if (p.type == FileType::kSymlink || !p.first) continue;
-    for (const uint16_t mode : bounds_.modes) {
+    for (const uint16_t mode : bounds_.variety.modes) {
       // Whoever may read a directory may search it.
       const uint16_t search = p.type == FileType::kDirectory ? (mode & 0444) >> 2 : 0;
       const auto wanted = static_cast<uint16_t>(mode | search);

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "target/target_kind.h"
 #include "workload/workload.h"
 
 namespace sisyfs::workload_handles_test {
@@ -32,7 +31,7 @@ std::vector<std::string> ops_of(const Bounds& bounds, const Tree& tree) {
 Bounds numbered(OpSet more = {}) {
   Bounds bounds;
   bounds.ops = (kHandleOps - OpSet(OpKind::kReadHandle, OpKind::kStatHandle)) | more;
-  bounds.max_handles = 2;
+  bounds.variety.max_handles = 2;
   return bounds;
 }
 
@@ -49,14 +48,14 @@ TEST(NumberedHandlesTest, NoMoreAreOpenThanAllowed) {
   const Tree tree = tree_of({"create /a", "open /a @1", "open /a @2"});
   EXPECT_THAT(ops_of(numbered(), tree), Not(Contains("open /a @3")));
   Bounds three = numbered();
-  three.max_handles = 3;
+  three.variety.max_handles = 3;
   EXPECT_THAT(ops_of(three, tree), Contains("open /a @3"));
 }
 
 TEST(NumberedHandlesTest, AFileWithoutANameIsUsedUntilItIsClosed) {
   Bounds bounds = numbered(OpSet(OpKind::kReadHandle, OpKind::kStatHandle, OpKind::kRemount));
   EXPECT_THAT(ops_of(bounds, tree_of({"create /a", "append /a 2", "open /a @1", "unlink /a"})),
-              ElementsAre("write @1 0 1 v1", "append @1 1", "truncate @1 0", "read @1 0 2", "stat @1",
+              ElementsAre("write @1 0 1", "append @1 1", "truncate @1 0", "read @1 0 2", "stat @1",
                           "fsync @1", "fdatasync @1", "close @1"))
       << "and nothing is unmounted";
 }
@@ -77,22 +76,10 @@ TEST(NumberedHandlesTest, OnlyWhatMustFailIsImpossible) {
   EXPECT_THAT(ops, Not(Contains("open /a @4 EBUSY")));
 }
 
-TEST(NumberedHandlesTest, ATargetWithoutThemGetsNone) {
-  TargetKind kind;
-  kind.ops = OpSet(OpKind::kCreate, OpKind::kWrite);
-  const Bounds bounds = bounds_for(kind, numbered());
-  EXPECT_EQ(bounds.max_handles, 0u);
-  kind.ops = kind.ops | kHandleOps;
-  EXPECT_EQ(bounds_for(kind, numbered()).max_handles, 2u);
-  Bounds none = numbered();
-  none.max_handles = 0;
-  EXPECT_EQ(bounds_for(kind, none).ops & kHandleOps, OpSet());
-}
-
 TEST(ModesTest, EachOtherModeIsSet) {
   Bounds bounds;
   bounds.ops = OpSet(OpKind::kChmod);
-  bounds.modes = {0644, 0600};
+  bounds.variety.modes = {0644, 0600};
   const Tree tree = tree_of({"create /a", "link /a /b", "mkdir /d", "symlink a /s"});
   EXPECT_THAT(ops_of(bounds, tree), ElementsAre("chmod / 700", "chmod /a 600", "chmod /d 700"));
   Tree changed = tree;
