@@ -49,10 +49,10 @@ TEST(PebblefsE2eTest, TheRightOneIsCleanOnNorAndWhereUnitsRefuseErases) {
 }
 
 TEST(PebblefsE2eTest, BadUnitsAreStagesOfACampaignWhereTheyAreHandled) {
-  const Answer claims = check("", "--states 20k --set handles_bad_units=on --stages worn-erases");
+  const Answer claims = check("", "--states 20000 --set handles_bad_units=on --stages worn-erases");
   EXPECT_THAT(claims.text, HasSubstr("worn-erases"));
   EXPECT_NE(claims.code, 2) << claims.text;
-  EXPECT_THAT(check("", "--states 20k --stages worn-erases").text,
+  EXPECT_THAT(check("", "--states 20000 --stages worn-erases").text,
               HasSubstr("there is no stage 'worn-erases'"));
 }
 
