@@ -30,7 +30,7 @@ while read -r name mode kind _; do
     *) result="exit code $code" ;;
   esac
   finding=$(printf '%s\n' "$said" | sed -n 's/^FOUND \([^ ]* ([A-Z][0-9]*\).*/\1)/p' | tr '\n' ' ')
-  steps=$(printf '%s\n' "$said" | grep -o '[0-9]* steps*, [0-9]* ops*' | head -1)
+  steps=$(printf '%s\n' "$said" | grep -o '[0-9]* steps*' | head -1)
   total=$((total + 1))
   printf '%-22s %-8s %-7s %-21s %6.1f  %s %s\n' "$name" "$mode" "$kind" "$result" "$took" "$finding" "$steps"
 done <"$root/examples/quillfs/mistakes.txt"

@@ -30,7 +30,7 @@ OpResult answer(int64_t result) { return OpResult::of(errno_in(result)); }
 int errno_in(int64_t result) {
   constexpr int64_t kLargest = 4095;
   if (result >= 0) return 0;
-  return result < -kLargest ? EOVERFLOW : static_cast<int>(-result);
+  return result < -kLargest ? kNoErrno : static_cast<int>(-result);
 }
 
 OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
@@ -112,7 +112,7 @@ OpResult PluginCalls::apply(void* fs, const Op& op) {
       return answer(table_.setxattr(fs, path, other, buffer_.data(), op.length));
     case OpKind::kGetxattr: {
       const int64_t size = table_.getxattr(fs, path, other, buffer_.data(), kLargestValue);
-      if (size < 0 || size > kLargestValue) return size < 0 ? answer(size) : OpResult::of(EOVERFLOW);
+      if (size < 0 || size > kLargestValue) return size < 0 ? answer(size) : OpResult::of(kTooManyBytes);
       return OpResult::read(std::span(buffer_).first(static_cast<size_t>(size)));
     }
     case OpKind::kRemovexattr:
@@ -131,7 +131,7 @@ OpResult PluginCalls::write(void* fs, const Op& op, uint64_t offset) {
 
 OpResult PluginCalls::read(void* fs, const Op& op) {
   const int64_t count = table_.read(fs, CPath(op.path), op.offset, buffer_.data(), op.length);
-  if (count < 0 || count > op.length) return count < 0 ? answer(count) : OpResult::of(EOVERFLOW);
+  if (count < 0 || count > op.length) return count < 0 ? answer(count) : OpResult::of(kTooManyBytes);
   return OpResult::read(std::span(buffer_).first(static_cast<size_t>(count)));
 }
 
@@ -187,7 +187,7 @@ int PluginCalls::walk_root(void* fs, Walk& out) {
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type != SISYFS_DIRECTORY) return EBADMSG;
+  if (stat.type != SISYFS_DIRECTORY) return kNoDirectory;
   known_.push_back({stat.id, kRootNode, stat.links, stat.type});
   if (const int error = walk_directory(fs, kRootNode, out)) return error;
   return table_.listxattr != nullptr ? walk_xattrs(fs, kRootNode, out) : 0;
@@ -205,9 +205,8 @@ int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {
   for (size_t i = 0; i < lists_[level].count; ++i) {
     const std::string& name = lists_[level].names[i];
     const bool good = !name.empty() && name.find('/') == std::string::npos && Path::holds(name);
-    if (!good || out.tree.child(directory, name) != kNoNode)
-      return EBADMSG;  // an invalid name, or one that occurs twice
-    if (!here.has_room_for(name)) return ENAMETOOLONG;
+    if (!good || out.tree.child(directory, name) != kNoNode) return kBadName;
+    if (!here.has_room_for(name)) return kLongName;
     out.where = here.child(name);
     if (const int error = walk_entry(fs, directory, name, out)) return error;
   }
@@ -219,14 +218,14 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK) return EBADMSG;
+  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK) return kBadType;
   if (stat.id != 0 && stat.type != SISYFS_DIRECTORY) {
     const auto met =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
-    if (met != known_.end() && met->type != stat.type) return EBADMSG;
+    if (met != known_.end() && met->type != stat.type) return kBadType;
     if (met != known_.end()) return out.tree.add_name(met->node, directory, name), 0;
   }
-  if (known_.size() == kMostNames) return EBADMSG;
+  if (known_.size() == kMostNames) return kTooManyObjects;
   const FileType type = stat.type == SISYFS_FILE        ? FileType::kFile
                         : stat.type == SISYFS_DIRECTORY ? FileType::kDirectory
                                                         : FileType::kSymlink;
@@ -246,7 +245,7 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
 
 int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
   if (size == 0 || table_.read == nullptr) return 0;
-  if (size > left_bytes_) return EFBIG;
+  if (size > left_bytes_) return kTooLarge;
   left_bytes_ -= size;
   const CPath path(out.where);
   for (uint64_t at = 0; at < size;) {
@@ -254,7 +253,7 @@ int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
     int64_t count = 0;
     if (const int error = guarded([&] { return count = table_.read(fs, path, at, buffer_.data(), length); }))
       return error;
-    if (count != length) return EIO;  // it is shorter than stat says
+    if (count != length) return count < length ? kShortFile : kTooManyBytes;
     out.tree.write(node, at, std::span(buffer_).first(length));
     at += length;
   }
@@ -268,7 +267,7 @@ int PluginCalls::walk_symlink(void* fs, NodeId node, Walk& out) {
         return length = table_.readlink(fs, path, reinterpret_cast<char*>(buffer_.data()), kLargestLink);
       }))
     return error;
-  if (length <= 0 || length > kLargestLink) return EBADMSG;
+  if (length <= 0 || length > kLargestLink) return kBadLink;
   out.tree.write(node, 0, std::span(buffer_).first(static_cast<size_t>(length)));
   return 0;
 }
@@ -284,7 +283,7 @@ int PluginCalls::walk_xattrs(void* fs, NodeId node, Walk& out) {
     if (const int error =
             guarded([&] { return size = table_.getxattr(fs, path, name, buffer_.data(), kLargestValue); }))
       return error;
-    if (size > kLargestValue) return EOVERFLOW;
+    if (size > kLargestValue) return kTooManyBytes;
     out.tree.set_xattr(node, names_.names[i], std::span(buffer_).first(static_cast<size_t>(size)));
   }
   return 0;

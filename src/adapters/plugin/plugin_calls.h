@@ -21,7 +21,7 @@
 
 namespace sisyfs {
 
-// The errno that a negative result stands for; 0: none. A number that is no errno becomes EOVERFLOW.
+// The errno that a negative result stands for; 0: none. A number that is no errno becomes kNoErrno (op.h).
 int errno_in(int64_t result);
 
 class PluginCalls {

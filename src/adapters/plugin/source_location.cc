@@ -81,4 +81,13 @@ std::string source_location(const void* code) {
   return text;
 }
 
+std::string function_name(const void* code) {
+  std::string text = source_location(code);
+  const size_t library = text.rfind(" in ");
+  if (library == text.npos || text.starts_with("0x")) return text;
+  const size_t place = text.find_first_of("(+");
+  const size_t name = text.substr(0, place).find_last_not_of(' ') + 1;
+  return place < library ? text.substr(0, name) + text.substr(library) : text;
+}
+
 }  // namespace sisyfs

@@ -13,6 +13,9 @@ namespace sisyfs {
 // the address lies in no library. The first call for an address may start a process.
 std::string source_location(const void* code);
 
+// The same without the line: "rename_entry in libpebblefs.so".
+std::string function_name(const void* code);
+
 // The address of the call instruction that returns to this address.
 inline const void* call_before(const void* returns) {
   return returns == nullptr ? nullptr : static_cast<const char*>(returns) - 1;
