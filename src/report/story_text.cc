@@ -186,8 +186,9 @@ class StoryText {
 
   // "writes 5 to 8 persisted: block 12, inode table; 13-14; 15, bitmap", as far as there is room.
   void tell_run(std::span<const WriteRecord> run) {
-    const std::string head = indented(fmt::format("writes {} to {} {}: ", run.front().number,
-                                                  run.back().number, status_text(run.front().status)));
+    const std::string head =
+        indented(fmt::format("writes {} {} {} {}: ", run.front().number, run.size() == 2 ? "and" : "to",
+                             run.back().number, status_text(run.front().status)));
     for (const bool labels : {true, false}) {
       const std::string text = head + "blocks " + blocks_text(run, labels);
       if (columns_of(text) > style_.width) continue;

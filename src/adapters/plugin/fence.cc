@@ -134,7 +134,7 @@ struct FenceSignals {
     const uint32_t ticks = fence->ticks_ + 1;
     fence->ticks_ = ticks;
     if (StackSamples::is_following()) return;  // the call is being ended
-    if (fence->inside_ != 0) fence->samples_.take(code_of(context));
+    if (fence->inside_ != 0) fence->samples_.take(code_of(context), true);
     if (ticks * kTickSeconds < fence->limits_.seconds) return;
     if (fence->inside_ == 0) {
       fence->time_is_up_ = 1;

@@ -35,8 +35,9 @@ void StackSamples::prepare() {
   (void)backtrace(frames, 2);
 }
 
-void StackSamples::take(const void* code) {
+void StackSamples::take(const void* code, bool timed) {
   if (following != 0) return;
+  timed_ = timed;
   const size_t count = count_;
   Sample& sample = samples_[std::min(count, kMost - 1)];
   sample.begin = sample.end = 0;
@@ -80,7 +81,6 @@ std::vector<const void*> StackSamples::foreign(const Sample& sample) {
 
 std::vector<std::string> StackSamples::text() const {
   std::vector<const void*> common;  // the outermost first
-  bool loops = false;               // the innermost of them was at several places
   for (size_t s = 0; s < count_; ++s) {
     std::vector<const void*> other = foreign(samples_[s]);
     if (other.empty()) continue;
@@ -91,18 +91,23 @@ std::vector<std::string> StackSamples::text() const {
     }
     size_t n = 0;
     while (n < common.size() && n < other.size() && common[n] == other[n]) ++n;
-    if (n == common.size() && n == other.size()) continue;
+    if (n == common.size()) continue;
     // They part in this function, or in the one that called both.
-    const bool one_function =
-        n < common.size() && n < other.size() && function_name(common[n]) == function_name(other[n]);
-    const size_t length = one_function ? n + 1 : n;
-    loops = one_function || (loops && length == common.size());
-    common.resize(length);
+    const bool one_function = n < other.size() && function_name(common[n]) == function_name(other[n]);
+    common.resize(one_function ? n + 1 : n);
     if (common.empty()) return {};
   }
   std::vector<std::string> told;
-  for (size_t i = common.size(); i-- > 0 && told.size() < kMostTold;)
-    told.push_back(loops && i + 1 == common.size() ? function_name(common[i]) : source_location(common[i]));
+  const auto tell = [&](const std::string& text) {
+    if (told.empty() || !told.back().starts_with(text)) return told.push_back(text);
+    if (told.back() == text) told.back() += ", which calls itself";
+  };
+  for (size_t i = common.size(); i-- > 0 && told.size() < kMostTold;) {
+    std::vector<std::string> all = source_locations(common[i]);
+    // Which line it was at is a matter of time.
+    if (timed_ && i + 1 == common.size()) all.front() = function_name(common[i]);
+    for (const std::string& one : all) tell(one);
+  }
   return told;
 }
 

@@ -28,8 +28,8 @@ class StackSamples {
   void clear() { count_ = 0; }
   // Follows the stack of this thread. In a signal handler `code` is the address that was interrupted, and
   // frames inside of it are left out; null: the caller. Safe in a handler. Beyond kMost samples the last one
-  // is replaced.
-  void take(const void* code);
+  // is replaced. `timed`: a timer interrupted the code, so the line that it was at says nothing.
+  void take(const void* code, bool timed = false);
   // In the handler of a deadly signal: if it came while a stack was being followed, because that stack is
   // damaged, ends the taking of the sample and does not return. Otherwise false.
   static bool gives_up();
@@ -51,6 +51,7 @@ class StackSamples {
 
   std::array<Sample, kMost> samples_;
   volatile size_t count_ = 0;
+  bool timed_ = false;  // the last one
 };
 
 }  // namespace sisyfs
