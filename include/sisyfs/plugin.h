@@ -216,8 +216,8 @@ typedef struct sisyfs_plugin {
    * Returns 0 even if there were problems, a negative errno if the check could not be done. */
   int (*fsck)(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report);
 
-  /* Describes a block for reports: "inode 7". The disk is as it was after the call that wrote the block. It
-   * is not mounted and may hold anything. Returns 0 if `text` (of `size` bytes) was filled in. */
+  /* Describes a block for reports: "inode 7". The disk is as the write of the block left it. It is not
+   * mounted and may hold anything. Returns 0 if `text` (of `size` bytes) was filled in. */
   int (*name_block)(const sisyfs_disk* disk, uint64_t block, char* text, uint32_t size);
 
   /* Since 1.1. As write, to a file opened with O_SYNC: the bytes are durable when it returns. */

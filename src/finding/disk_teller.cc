@@ -80,7 +80,7 @@ void DiskTeller::begin(const DiskSystemState& initial, std::span<const Step> ste
   start.kind = StoryStep::Kind::kStart;
   start.op = "format and mount";
   start.text = "these writes are not durable yet";
-  tell_writes(start, log, 0, initial.disk.current);
+  tell_writes(start, log, 0, initial.disk.durable);
   story_.steps.push_back(std::move(start));
 }
 
@@ -257,9 +257,7 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
       told.op = "recovery";
       told.text = in_this ? "the power goes again, in the first write after recovery"
                           : "the power goes again, in the middle of recovery";
-      Media recovered{MediaState(image, disk.log.base())};
-      recovered.redo(disk.log);
-      tell_writes(told, disk.log, 0, recovered.state().current);
+      tell_writes(told, disk.log, 0, image);
     }
     writes_.cut(*cut.state, cut.next_serial, told);
     image = state.image();
@@ -359,7 +357,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   if (stable != Stable::kNothing)
     step.text +=
         fmt::format("; says that {} stable", stable == Stable::kThisCallToo ? "it is" : "all before it is");
-  tell_writes(step, machine.disk().log, episode.events_before, machine.disk().current);
+  tell_writes(step, machine.disk().log, episode.events_before, worker_->from().disk.current);
   const FindingBits findings = findings_;
   const OpResult& expected = worker_->reference().expected();
   const bool answered_wrong = episode.answer != expected;
@@ -405,7 +403,7 @@ void DiskTeller::tell_repair(const Step& named, const Op& op) {
   step.op = to_text(op);
   step.text = "of the damaged disk, and mount";
   if (repaired.alive) {
-    tell_writes(step, machine.disk().log, 0, machine.disk().current);
+    tell_writes(step, machine.disk().log, 0, worker_->from().disk.durable);
     persist_what_is_durable();
   }
   const RecoveryNotes notes = machine.recoverer().notes_of_repair(worker_->from().disk.durable);
@@ -413,8 +411,8 @@ void DiskTeller::tell_repair(const Step& named, const Op& op) {
   story_.steps.push_back(std::move(step));
 }
 
-// The events of an op or a recovery, after which the disks hold `after`.
-void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from, const Image& after) {
+// The events of an op or a recovery, before which the disks held `before`.
+void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from, const Image& before) {
   log.events(events_);
   for (size_t i = from; i < events_.size(); ++i) {
     if (events_[i]->kind != EventKind::kStray) continue;
@@ -422,7 +420,7 @@ void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from, const
     step.observed.push_back({stray.kind, std::move(stray.observed)});
     step.expected.emplace_back(stray.expected);
   }
-  step.writes = writes_.add(log, from, step.op, after);
+  step.writes = writes_.add(log, from, step.op, before);
 }
 
 // The calls of a trial of use, up to the one that failed, or in which the target died.

@@ -51,7 +51,7 @@ class DiskTeller {
 
   void tell_op(const Op& op, const Step& named);
   void tell_repair(const Step& named, const Op& op);
-  void tell_writes(StoryStep& step, const Log& log, size_t from, const Image& after);
+  void tell_writes(StoryStep& step, const Log& log, size_t from, const Image& before);
   void tell_trial(StoryStep& step, const TrialNotes& trial, bool died);
   void tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery,
                      const RecoveryNotes& notes, const Tree* uninterrupted);

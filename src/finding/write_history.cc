@@ -27,21 +27,34 @@ WriteRecord WriteHistory::record_of(const Event& event, const Image& after) cons
   return record;
 }
 
-std::vector<uint32_t> WriteHistory::add(const Log& log, size_t from, const std::string& op,
-                                        const Image& after) {
-  std::vector<uint32_t> added;
+std::vector<std::pair<uint64_t, WriteRecord>> WriteHistory::records(const Log& log, size_t from, size_t end,
+                                                                    Image disk) const {
+  std::vector<std::pair<uint64_t, WriteRecord>> all;
   std::vector<const Event*> events;
   log.events(events);
-  for (size_t i = from; i < events.size(); ++i) {
+  end = std::min(end, events.size());
+  for (size_t i = from; i < end;) {
     const Event& event = *events[i];
-    if (!event.changes_blocks() || event.tied_to_previous) continue;
-    WriteRecord record = record_of(event, after);
+    do {
+      if (!events[i]->changes_blocks()) continue;
+      for (uint64_t block = 0; block < events[i]->count.value; ++block)
+        disk.set(events[i]->first + BlockCount(block), BlockRef::share(events[i]->block(block)));
+    } while (++i < end && events[i]->tied_to_previous);
+    if (event.changes_blocks()) all.emplace_back(log.serial_of(event), record_of(event, disk));
+  }
+  return all;
+}
+
+std::vector<uint32_t> WriteHistory::add(const Log& log, size_t from, const std::string& op,
+                                        const Image& before) {
+  std::vector<uint32_t> added;
+  for (auto& [serial, record] : records(log, from, SIZE_MAX, before)) {
     record.number = static_cast<uint32_t>(writes_.size()) + 1;
     record.op = op;
     record.over = last_write_to(record.disk, record.address, record.blocks);
     added.push_back(record.number);
-    numbers_[log.serial_of(event)] = record.number;
-    pending_.insert(log.serial_of(event));
+    numbers_[serial] = record.number;
+    pending_.insert(serial);
     for (uint64_t block = 0; block < record.blocks; ++block)
       writers_[{record.disk, record.address + block}].push_back(record.number);
     writes_.push_back(std::move(record));
@@ -49,14 +62,11 @@ std::vector<uint32_t> WriteHistory::add(const Log& log, size_t from, const std::
   return added;
 }
 
-std::vector<WriteRecord> WriteHistory::describe(const Log& log, size_t from, size_t end, const Image& after,
+std::vector<WriteRecord> WriteHistory::describe(const Log& log, size_t from, size_t end, const Image& before,
                                                 uint32_t number) const {
   std::vector<WriteRecord> described;
-  std::vector<const Event*> events;
-  log.events(events);
-  for (size_t i = from; i < std::min(end, events.size()); ++i) {
-    if (!events[i]->changes_blocks() || events[i]->tied_to_previous) continue;
-    described.push_back(record_of(*events[i], after));
+  for (auto& [serial, record] : records(log, from, end, before)) {
+    described.push_back(std::move(record));
     described.back().number = number++;
   }
   return described;

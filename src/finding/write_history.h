@@ -1,7 +1,7 @@
 // WriteHistory: the writes of a story in the order in which they were issued, and what becomes of each.
 //
 //   WriteHistory history(geometry, target);
-//   step.writes = history.add(log, from, "append /a 512", disk_after_it);
+//   step.writes = history.add(log, from, "append /a 512", disk_before_it);
 //   history.persist_all_but(log_of_what_is_in_doubt);
 //   history.cut(crash_state, next_serial, step);      // lost, torn or persisted
 //   story.writes = history.take();
@@ -25,12 +25,12 @@ class WriteHistory {
   WriteHistory(const Geometry& geometry, Target& target);
 
   // Adds the writes of a log from position `from` on, which `op` has issued, and returns their numbers. A
-  // write in several runs is one write. `after` is the content of the disks after them, on which blocks are
-  // named.
-  std::vector<uint32_t> add(const Log& log, size_t from, const std::string& op, const Image& after);
+  // write in several runs is one write. `before` is the content of the disks before them. A block is named on
+  // the disk that the write leaves.
+  std::vector<uint32_t> add(const Log& log, size_t from, const std::string& op, const Image& before);
   // The same for writes that are no part of the history, such as those of a trial of use: from position
   // `from` to `end`, numbered from `number` on.
-  std::vector<WriteRecord> describe(const Log& log, size_t from, size_t end, const Image& after,
+  std::vector<WriteRecord> describe(const Log& log, size_t from, size_t end, const Image& before,
                                     uint32_t number) const;
 
   // Every pending write has reached the disk, except those in this log.
@@ -47,6 +47,9 @@ class WriteHistory {
 
  private:
   WriteRecord record_of(const Event& event, const Image& after) const;
+  // The writes from `from` to `end`, without numbers, and their serial numbers.
+  std::vector<std::pair<uint64_t, WriteRecord>> records(const Log& log, size_t from, size_t end,
+                                                        Image disk) const;
   WriteRecord& at(uint32_t number) { return writes_[number - 1]; }
   // The number of the last write to any of these blocks that was not lost; 0 if there is none.
   uint32_t last_write_to(uint32_t disk, uint64_t address, uint64_t blocks);

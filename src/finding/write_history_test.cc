@@ -17,7 +17,7 @@ struct WriteHistoryTest : testing::Test {
     ASSERT_EQ(media.write(BlockAddress(block), bytes, flags), IoStatus::kOk);
   }
   std::vector<uint32_t> add(size_t from = 0) {
-    return history.add(media.state().log, from, "op", media.state().current);
+    return history.add(media.state().log, from, "op", Image(geometry));
   }
 
   const Geometry geometry = toy_kind().disks;
@@ -98,7 +98,7 @@ TEST_F(WriteHistoryTest, ABlockHasTheLastWriteThatWasNotLost) {
 TEST_F(WriteHistoryTest, DescribedWritesAreNoPartOfTheHistory) {
   write(1, 1);
   write(2, 1);
-  const auto described = history.describe(media.state().log, 1, 2, media.state().current, 7);
+  const auto described = history.describe(media.state().log, 1, 2, Image(geometry), 7);
   ASSERT_EQ(described.size(), 1u);
   EXPECT_EQ(described[0].number, 7u);
   EXPECT_EQ(described[0].label, "file b");

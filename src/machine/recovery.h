@@ -69,7 +69,7 @@ struct TrialNotes {
     std::string call;           // "append /b 512", "unmount"
     std::string answer;         // "0", "EIO", "finds ..."; empty: the call has no answer
     size_t begin = 0, end = 0;  // its events in the log
-    Image disk;                 // after it
+    Image disk;                 // before it
   };
   std::string why;          // it failed; empty if it did not
   std::vector<Call> calls;  // all, up to the one that failed

@@ -32,17 +32,17 @@ class Trial {
 
   // A call of this name follows. Until it is answered, it has no answer.
   void begin(const std::string& call) {
-    notes_->calls.push_back({call, "", disk_.state().log.size(), 0, disk_.state().current});
-    note_disk();
+    const size_t events = disk_.state().log.size();
+    notes_->calls.push_back({call, "", events, events, disk_.state().current});
+    note_events();
   }
-  void note_disk() {
-    notes_->calls.back().end = disk_.state().log.size();
-    notes_->calls.back().disk = disk_.state().current;
+  void note_events() {
     notes_->log = disk_.state().log;
+    notes_->calls.back().end = notes_->log.size();
   }
   void answered(std::string answer) {
     notes_->calls.back().answer = std::move(answer);
-    note_disk();
+    note_events();
   }
   // The same for a call that answers an errno.
   template <class Call>

@@ -72,7 +72,8 @@ TEST(UsableTest, TheCallsUpToTheOneThatFailsAreNotedWithTheirWrites) {
   notes.log.events(events);
   ASSERT_EQ(notes.calls[0].end, events.size()) << "the second call wrote nothing";
   EXPECT_EQ(events.at(notes.calls[0].end - 1)->first, BlockAddress(2));
-  EXPECT_NE(notes.calls[0].disk.block(BlockAddress(2)), nullptr) << "the disk after the call";
+  EXPECT_EQ(notes.calls[0].disk.block(BlockAddress(2)), nullptr) << "the disk before the call";
+  EXPECT_NE(notes.calls[1].disk.block(BlockAddress(2)), nullptr);
 }
 
 TEST(UsableTest, TheWholeTrialIsNoted) {

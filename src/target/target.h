@@ -94,7 +94,7 @@ class ChecksOffline {
 class NamesBlocks {
  public:
   // What a block of a disk holds: "inode 2", "bitmap". Empty if not known. `media` hold what the disks held
-  // when the block was written. Changes nothing that the target remembers.
+  // right after the block was written. Changes nothing that the target remembers.
   virtual std::string name_block(uint64_t address, Media& media) const {
     (void)address, (void)media;
     return {};
