@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "finding/token.h"
 #include "program.h"
@@ -36,7 +38,7 @@ TEST(CliTest, AFindingIsOne) {
   const Answer a = run(naive("--only double-pointer"));
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("FOUND double-pointer"));
-  EXPECT_THAT(a.text, HasSubstr("The writes:"));
+  EXPECT_THAT(a.text, HasSubstr("write 2 of create file1 persisted: block 0, "));
 }
 
 TEST(CliTest, StoppedBeforeTheBoundIsThree) {
@@ -267,8 +269,23 @@ TEST(CliTest, AFullStandardOutputIsAnError) {
 TEST(CliTest, ATornWriteIsToldWithTheBlocksThatWereKept) {
   const Answer a = run("check link --via disk --set files=2 --set blocks=3 --set device=hostile");
   EXPECT_EQ(a.code, 1);
-  EXPECT_THAT(a.text, HasSubstr("write 1 was torn: of blocks 2 to 4 it kept 3, 4"));
-  EXPECT_THAT(a.text, HasSubstr("TORN"));
+  EXPECT_THAT(on_one_line(a.text), HasSubstr("write 1 was torn: of blocks 2 to 4 it kept 3, 4"));
+  EXPECT_THAT(a.text, HasSubstr("write 1 TORN: block 2-4"));
+}
+
+// A story fits on a screen, and --verbose has the rest, wherever stories are told.
+TEST(CliTest, StoriesAreBriefUnlessVerbose) {
+  const std::string search = "check f2fs --set reuse=lifo --set one_write=off --only lost-node --depth 4";
+  const Answer brief = run(search);
+  EXPECT_THAT(brief.text, HasSubstr("writes 11 to 13 persisted: blocks 122, 341-342\n"));
+  EXPECT_THAT(brief.text, HasSubstr("one_write=off: 4 steps, 2 power cuts, 13 writes\n"));
+  const std::string story = brief.text.substr(0, brief.text.find("  Replay"));
+  EXPECT_LE(std::count(story.begin(), story.end(), '\n'), 40);
+  std::istringstream lines(story);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110u) << line;
+  for (const std::string& words : {search + " --verbose", "replay --verbose " + token_in(brief.text)})
+    EXPECT_THAT(run(words).text,
+                HasSubstr("write 12 persisted: block 341, segment 59 block 1: direct node 3"));
 }
 
 TEST(CliTest, FilesThatAreNoTracesAreRefused) {

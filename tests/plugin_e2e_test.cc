@@ -79,8 +79,28 @@ TEST(PluginTest, FaultsAreFindings) {
         check_plugin("slots_" + planted.fault, "--depth 4 --set offsets=start --set seconds=" + seconds);
     EXPECT_EQ(a.code, 1) << planted.fault << '\n' << a.text;
     EXPECT_THAT(a.text, HasSubstr("FOUND " + planted.finding + " (" + planted.code)) << planted.fault;
-    EXPECT_THAT(a.text, HasSubstr(planted.story)) << planted.fault;
+    EXPECT_THAT(on_one_line(a.text), HasSubstr(planted.story)) << planted.fault;
   }
+}
+
+// Story: a call that did not return was told without a word of where it was.
+TEST(PluginTest, WhereACallDiedOrLoopedIsTold) {
+  const Answer crash = check_plugin("slots_segfault", "--depth 4");
+  EXPECT_THAT(on_one_line(crash.text),
+              testing::ContainsRegex("SIGSEGV on address 0x8 at go_wrong \\(slots.c:[0-9]+\\) in "
+                                     "libslots_segfault.so at slots_write \\(slots.c:"));
+#ifndef __SANITIZE_THREAD__
+  const Answer loop = check_plugin("slots_loop", "--depth 4 --set seconds=1");
+  EXPECT_THAT(loop.text,
+              testing::ContainsRegex("it does not return\n +at go_wrong in libslots_loop.so\n"
+                                     " +at slots_write \\(slots.c:[0-9]+\\) in libslots_loop.so\n"));
+  const auto json =
+      nlohmann::json::parse(check_plugin("slots_loop", "--depth 4 --set seconds=1 --json -").text);
+  EXPECT_THAT(json["findings"][0]["story"].back()["observed"][0]["where"].dump(), HasSubstr("slots_write"));
+#endif
+  const Answer reads = check_plugin("slots_disk_loop", "--depth 4 --set seconds=60");
+  EXPECT_THAT(reads.text,
+              testing::ContainsRegex("without end\n +at load .*\n +at go_wrong .*\n +at slots_write"));
 }
 
 // A system call cannot be refused. The child used to go on with the search, and to print a verdict of its

@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(PluginRecoveryTest, AMountThatReplaysItsJournalIsClean) {
   for (const char* more : {"", " --set both_ways=off", " --set nesting=1", " --set crash=prefixes"}) {
@@ -32,6 +33,23 @@ TEST(PluginRecoveryTest, TheCheckAfterTheMountMustFindNothingToDo) {
   EXPECT_THAT(a.text,
               AllOf(HasSubstr("not-clean (R4"), HasSubstr("the journal was not replayed"),
                     HasSubstr("expected: its own check is clean after the mount, which recovers alone")));
+}
+
+// Story: each problem of the check of a plug-in was not-clean, so the first one hid all others.
+TEST(PluginRecoveryTest, ProblemsOfTheCheckAreToldApartByCodesOfTheCatalogue) {
+  const Answer all = check_plugin("ledger_coded", "--depth 3 --all --set both_ways=off");
+  EXPECT_EQ(all.code, 1) << all.text;
+  EXPECT_THAT(all.text,
+              AllOf(HasSubstr("FOUND lost-block (M2"), HasSubstr("FOUND double-pointer (M3"),
+                    HasSubstr("recovery finds lost-block (M2): the journal was not replayed\n"),
+                    HasSubstr("recovery finds double-pointer (M3): the journal was not replayed\n")));
+  EXPECT_THAT(all.text, AllOf(HasSubstr("FOUND not-clean (R4"),
+                              HasSubstr("recovery finds not-clean (R4): journal: it was not replayed\n")))
+      << "a word that the catalogue does not have is a part of the text";
+  const Answer one = check_plugin("ledger_coded", "--depth 3 --only M3");
+  EXPECT_EQ(one.code, 1) << one.text;
+  EXPECT_THAT(one.text, AllOf(HasSubstr("FOUND double-pointer (M3"), Not(HasSubstr("FOUND lost-block"))));
+  EXPECT_EQ(check_plugin("ledger", "--depth 3 --only M2").code, 0) << "the right one";
 }
 
 TEST(PluginRecoveryTest, TheMountAloneAndTheMountAfterFsckMustAgree) {

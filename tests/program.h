@@ -67,6 +67,16 @@ inline std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+// The same text with one blank for each run of blanks and newlines: as if lines were not broken.
+inline std::string on_one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n';
+    if (!blank || (!out.empty() && out.back() != ' ')) out += blank ? ' ' : c;
+  }
+  return out;
+}
+
 // The replay token in what the program printed.
 inline std::string token_in(const std::string& text) {
   const size_t at = text.find("s2:");

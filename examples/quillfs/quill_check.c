@@ -1,4 +1,5 @@
-/* The offline check, and what a block is in words. The check reads the journal as mount does. */
+/* The offline check, and what a block is in words. The check reads the journal as mount does. Problems that
+ * the catalogue of Sisyfs knows begin with their name there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,9 @@ static void tell(struct check *check, int lost, const char *text) {
 
 static void use(struct check *check, uint32_t block) {
   if (block < check->fs->data_at || block >= check->fs->blocks) {
-    tell(check, 1, "a file has a block outside of the disk");
+    tell(check, 1, "bad-entry: a file has a block outside of the disk");
   } else if (check->used[block]++ == 1) {
-    tell(check, 1, "two files have the same block");
+    tell(check, 1, "double-pointer: two files have the same block");
   }
 }
 
@@ -31,7 +32,7 @@ static int check_inode(struct check *check, uint32_t inode) {
   const struct quill_inode *node = quill_inode(fs, inode);
   if (node == NULL) return -EIO;
   if (node->type == 0) return 0;
-  if (node->type > SISYFS_SYMLINK) tell(check, 1, "an inode has no type");
+  if (node->type > SISYFS_SYMLINK) tell(check, 1, "bad-entry: an inode has no type");
   if (node->type == SISYFS_SYMLINK) {
     if (node->size > QUILL_LINK_MAX) tell(check, 1, "a symbolic link is too long");
     return 0;
@@ -50,7 +51,7 @@ static int check_inode(struct check *check, uint32_t inode) {
     const struct quill_entry *all = (struct quill_entry *)quill_read_block(fs, block);
     for (uint32_t k = 0; all != NULL && k < fs->block_size / sizeof *all; k++) {
       if (all[k].inode > fs->inodes)
-        tell(check, 1, "a name leads to no inode");
+        tell(check, 1, "lost-node: a name leads to no inode");
       else if (all[k].inode != 0)
         check->names[all[k].inode]++;
     }
@@ -82,9 +83,9 @@ int quill_check(const sisyfs_disk *disk, int repair, sisyfs_problem problem, voi
     if (node == NULL)
       error = -EIO;
     else if (node->type == 0 && check.names[i] != 0)
-      tell(&check, 1, "a name leads to a free inode");
+      tell(&check, 1, "lost-node: a name leads to a free inode");
     else if (node->type != 0 && check.names[i] == 0)
-      tell(&check, 1, "an inode has no name");
+      tell(&check, 0, "dead-node: an inode has no name");
     else if (node->type != 0 && node->links != check.names[i])
       tell(&check, 1, "a link count is wrong");
   }
@@ -92,8 +93,8 @@ int quill_check(const sisyfs_disk *disk, int repair, sisyfs_problem problem, voi
   if (error == 0 && bitmap == NULL) error = -EIO;
   for (uint32_t i = 0; i < fs->blocks && error == 0; i++) {
     const int marked = bitmap[i / 8] >> i % 8 & 1, used = i < fs->data_at || check.used[i] != 0;
-    if (used && !marked) tell(&check, 1, "a block that is used is marked as free");
-    if (!used && marked) tell(&check, 0, "a block that no file uses is marked as used");
+    if (used && !marked) tell(&check, 1, "lost-block: a block that is used is marked as free");
+    if (!used && marked) tell(&check, 0, "dead-block: a block that no file uses is marked as used");
   }
   free(check.used);
   quill_close(fs);

@@ -93,7 +93,9 @@ typedef int (*sisyfs_fill)(void* list, const char* name);
 
 /* Called by fsck for each problem. `repaired`: it has been repaired. `lost`: user data is lost, or will be;
  * otherwise the problem is harmless, such as a block that no file uses. `text` is one line, without numbers
- * that differ from run to run. */
+ * that differ from run to run. It may begin with a code or name of docs/findings-catalogue.md, M1 to M10:
+ * "lost-block: a block that is used is marked as free" is told as the finding lost-block (M2), if it is
+ * `lost`, repaired or not. */
 typedef void (*sisyfs_problem)(void* report, int repaired, int lost, const char* text);
 
 /* What a power cut must leave (docs/contracts.md). */
@@ -223,8 +225,8 @@ typedef struct sisyfs_plugin {
    * Returns 0 even if there were problems, a negative errno if the check could not be done. */
   int (*fsck)(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report);
 
-  /* Describes a block for reports: "inode 7". The disk is not mounted and may hold anything. Returns 0 if
-   * `text` (of `size` bytes) was filled in. */
+  /* Describes a block for reports: "inode 7". The disk is as the write of the block left it. It is not
+   * mounted and may hold anything. Returns 0 if `text` (of `size` bytes) was filled in. */
   int (*name_block)(const sisyfs_disk* disk, uint64_t block, char* text, uint32_t size);
 
   /* Since 1.1. As write, to a file opened with O_SYNC: the bytes are durable when it returns. */

@@ -24,7 +24,7 @@ struct CheckFlags {
   std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, perspectives = false;
+  bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
   bool seeded = false;      // --seed was given
   SearchFlags search;
@@ -131,7 +131,8 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
 
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
                const std::vector<FindingInfo>& only, const SharedBlackBox* box) {
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
+                         flags.verbose};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = only.empty() ? Status() : can_occur(flags, entry, only); !s) return fail(s.error());
   const std::string bound = !flags.budget.empty()        ? flags.budget
@@ -215,12 +216,14 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
     options->watched |= bit;
   }
   if (flags.perspectives)
-    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress);
+    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress,
+                                  flags.verbose);
   if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *script);
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
+                         flags.verbose};
   if (Status s = can_report(output, *options); !s) return fail(s.error());
   return search_and_report(*named, *options, output);
 }
@@ -267,6 +270,7 @@ void add_check(CLI::App& app, int& exit) {
       "search on five device models, from the most reliable to the least, and stop at the first "
       "one with a finding");
   perspectives->excludes(json);
+  add_verbose(*sub, flags->verbose);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);

@@ -1,8 +1,10 @@
 #include "cli/cli.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -87,9 +89,19 @@ int guarded(const std::function<int()>& command) {
   }
 }
 
-TextStyle text_style() {
+TextStyle text_style(bool verbose) {
+  constexpr unsigned short kNarrowest = 60;
   const char* no_color = std::getenv("NO_COLOR");
-  return {.colour = isatty(fileno(stdout)) == 1 && (no_color == nullptr || *no_color == '\0')};
+  const bool terminal = isatty(fileno(stdout)) == 1;
+  TextStyle style{.colour = terminal && (no_color == nullptr || *no_color == '\0'), .verbose = verbose};
+  winsize size{};
+  if (terminal && ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+    style.width = std::max(size.ws_col, kNarrowest);
+  return style;
+}
+
+void add_verbose(CLI::App& app, bool& verbose) {
+  app.add_flag("--verbose", verbose, "list every write of a story, with its content, and all that was seen");
 }
 
 void clear_progress() {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "explore/search.h"
 #include "finding/registry.h"
+#include "report/story_text.h"
 #include "report/text.h"
 
 namespace CLI {
@@ -40,8 +41,10 @@ int printed(int exit);
 // no memory, no thread.
 int guarded(const std::function<int()>& command);
 
-// The terminal: whether to colour, and how to show progress.
-TextStyle text_style();
+// The terminal: whether to colour, how wide it is, and how to show progress.
+TextStyle text_style(bool verbose = false);
+// Adds --verbose to a command that tells stories.
+void add_verbose(CLI::App& app, bool& verbose);
 // `note` says what the search is a part of, such as "torn, depth 4, 23 s left"; empty: it is all there is.
 ProgressFn progress_printer(const std::string& mode, std::function<std::string()> note = {});
 // Removes the progress line from the terminal, if one is shown.

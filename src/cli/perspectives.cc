@@ -23,7 +23,7 @@ std::vector<std::string> settings_for(std::string_view device, std::vector<std::
 }  // namespace
 
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
-                           SearchOptions options, const std::string& progress) {
+                           SearchOptions options, const std::string& progress, bool verbose) {
   const auto names_device = [](const std::string& setting) { return setting.starts_with("device="); };
   if (std::ranges::any_of(settings, names_device))
     return fail(bad_input("option 'device' is given twice: --perspectives sets it, too"));
@@ -45,7 +45,7 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
     if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
-    for (const ToldFinding& finding : traced->findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", tell_all(traced->findings, text_style(verbose)));
     fmt::print("{}", closing_statement(named->setup, *named->check, options, result, text_style()));
     if (!traced->why.empty()) fmt::print("  no trace  {}\n", traced->why);
     fmt::print("\n");

@@ -15,7 +15,6 @@
 #include "finding/finding_json.h"
 #include "finding/token.h"
 #include "report/run_json.h"
-#include "report/text.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -68,7 +67,19 @@ Ending ending_of(const Finding& finding, const Replayed& replayed) {
   return {"does not happen any more", kClean};
 }
 
-int replay_here(const std::vector<Finding>& findings, bool quiet, const std::string& image) {
+struct ReplayFlags {
+  std::string what, image;
+  bool quiet = false, verbose = false;
+};
+
+// Findings with the same steps are told by one story.
+bool is_told(std::span<const Finding> before, const Finding& finding) {
+  return std::ranges::any_of(before, [&](const Finding& other) {
+    return other.steps == finding.steps && other.setup == finding.setup;
+  });
+}
+
+int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) {
   int exit = kClean;
   for (const Finding& finding : findings) {
     if (!finding.others.empty() || !finding.surroundings.empty())
@@ -79,41 +90,40 @@ int replay_here(const std::vector<Finding>& findings, bool quiet, const std::str
     if (!named) return fail(named.error());
     const Replayed replayed = named->check->replay(finding.steps);
     const Ending ending = ending_of(finding, replayed);
-    if (Status s = image.empty() ? Status() : write_image(image, replayed.story); !s) return fail(s.error());
-    if (!quiet && ending.exit == kFound)
-      fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style()));
+    if (Status s = flags.image.empty() ? Status() : write_image(flags.image, replayed.story); !s)
+      return fail(s.error());
+    const std::span<const Finding> before(findings.data(), &finding);
+    if (!flags.quiet && ending.exit == kFound && !is_told(before, finding))
+      fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style(flags.verbose)));
     fmt::print("{} {}: {}\n", info(finding.kind).name, make_token(finding), printable(ending.says));
     exit = std::max(exit, ending.exit);
   }
   return exit;
 }
 
-int run_replay(const std::string& what, bool quiet, const std::string& image) {
-  const Result<std::vector<Finding>> findings = findings_of(what);
+int run_replay(const ReplayFlags& flags) {
+  const Result<std::vector<Finding>> findings = findings_of(flags.what);
   if (!findings) return fail(findings.error());
-  if (!image.empty() && findings->size() != 1)
+  if (!flags.image.empty() && findings->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
-  if (std::ranges::none_of(*findings, is_isolated)) return replay_here(*findings, quiet, image);
+  if (std::ranges::none_of(*findings, is_isolated)) return replay_here(*findings, flags);
   for (const Finding& finding : *findings) {
     if (!is_isolated(finding)) continue;
     if (Status s = start_with_sanitizer(finding.setup.target); !s) return fail(s.error());
   }
-  return supervise([&](const SharedBlackBox&) { return replay_here(*findings, quiet, image); });
+  return supervise([&](const SharedBlackBox&) { return replay_here(*findings, flags); });
 }
 
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit) {
-  struct Flags {
-    std::string what, image;
-    bool quiet = false;
-  };
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReplayFlags>();
   CLI::App* sub =
       app.add_subcommand("replay", "Execute a finding again: exit code 1 if it still happens, 0 if not");
   sub->add_option("token_or_file", flags->what, "a replay token, or a file that check --json wrote")
       ->required();
   sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
+  add_verbose(*sub, flags->verbose);
   sub->add_option("--image", flags->image,
                   "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(
@@ -121,7 +131,7 @@ void add_replay(CLI::App& app, int& exit) {
       "a "
       "file: one\n"
       "of its findings), 2 usage or bad input, 4 harness error.");
-  sub->callback([flags, &exit] { exit = run_replay(flags->what, flags->quiet, flags->image); });
+  sub->callback([flags, &exit] { exit = run_replay(*flags); });
 }
 
 }  // namespace sisyfs::cli

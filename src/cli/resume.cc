@@ -23,6 +23,7 @@ namespace {
 
 struct ResumeFlags {
   std::string path, every, json;
+  bool verbose = false;
   SearchFlags search;
 };
 
@@ -69,7 +70,8 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   if (Status s = describe_search(named->setup, options); !s) return fail(s.error());
   if (Status s = loaded.matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
+                         flags.verbose};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = can_save(flags.path); !s) return fail(s.error());
   options.resume = &loaded;
@@ -112,7 +114,8 @@ int resume_campaign_here(const SavedCampaign& saved, const ResumeFlags& flags, c
     if (!given) return fail(given.error());
     every = *given;
   }
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box()};
+  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
+                         flags.verbose};
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (!flags.json.empty() && flags.json != "-" && same_file(flags.json, flags.path))
     return fail(
@@ -169,6 +172,7 @@ void add_resume(CLI::App& app, int& exit) {
                   "time between two saves (default: as in the checkpoint)");
   sub->add_option("--json", flags->json,
                   "write the run and its findings as JSON to this file; - is standard output");
+  add_verbose(*sub, flags->verbose);
   flags->search.add_bounds_to(*sub);
   sub->get_option("--memory")
       ->description("maximum memory for visited states and frontier (default: as in the checkpoint)");

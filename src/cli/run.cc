@@ -21,7 +21,16 @@ namespace sisyfs::cli {
 
 namespace {
 
-// A search for the first finding tells one of each kind; others tell each variant of a kind.
+// A story that is no longer than the trace, and shows the kind too: both have one cause.
+const ToldFinding* same_story(const std::vector<ToldFinding>& told, FindingKind kind, const Trace& trace) {
+  const auto at = std::find_if(told.begin(), told.end(), [&](const ToldFinding& other) {
+    return other.finding.steps.size() <= trace.size() && other.story.shows(kind);
+  });
+  return at == told.end() ? nullptr : &*at;
+}
+
+// A search for the first finding tells one of each kind; others tell each variant of a kind. Findings that
+// one story shows have its steps.
 Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector<FoundTrace>& traces,
                                       StopRule stop) {
   std::vector<ToldFinding> findings;
@@ -29,6 +38,13 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
     const FindingKind kind = named.check->kinds()[found.kind];
     const auto same_kind = [&](const ToldFinding& other) { return other.finding.kind == kind; };
     if (stop == StopRule::kFirst && std::any_of(findings.begin(), findings.end(), same_kind)) continue;
+    if (named.check->kinds().variants(kind) == 1) {
+      if (const ToldFinding* const other = same_story(findings, kind, found.trace)) {
+        findings.push_back(*other);
+        findings.back().finding.kind = kind;
+        continue;
+      }
+    }
     Result<std::vector<Step>> steps = named.check->steps(found.trace);
     if (!steps)
       return system_error("a finding could not be replayed (nondeterminism): " + steps.error().message);
@@ -155,7 +171,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   const bool text = output.json != "-";
   const std::string device = named.check->device(), snapshots = named.check->snapshots();
   if (text) {
-    for (const ToldFinding& finding : traced->findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", tell_all(traced->findings, text_style(output.verbose)));
     fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
     if (!traced->why.empty()) fmt::print("  no trace  {}\n", printable(traced->why));
     if (!device.empty()) fmt::print("  device    {}\n", printable(device));

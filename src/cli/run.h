@@ -31,6 +31,7 @@ struct RunOutput {
   // That of a search with foreign code; null: none. Without a finding, a death in it must have been
   // explained.
   const BlackBox* box = nullptr;
+  bool verbose = false;  // stories with everything
 };
 
 // A path as one word of a shell, in quotes where it needs them.
@@ -52,6 +53,6 @@ int search_and_report(const NamedCheck& named, const SearchOptions& options, con
 // Searches on each of DeviceModel::perspectives() in turn, up to the first one with a finding. With
 // StopRule::kNever all are searched, and each kind of finding is reported for the first device that has it.
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
-                           SearchOptions options, const std::string& progress);
+                           SearchOptions options, const std::string& progress, bool verbose);
 
 }  // namespace sisyfs::cli

@@ -13,7 +13,8 @@ using ::testing::IsEmpty;
 // A stub check with a finding, whose search for the trace ends as the test says.
 class Forgetful : public Check {
  public:
-  explicit Forgetful(FoundTraces answer) : answer_(std::move(answer)) {}
+  explicit Forgetful(FoundTraces answer, std::vector<FindingKind> shows = {FindingKind::kLostBlock})
+      : answer_(std::move(answer)), shows_(std::move(shows)) {}
   Status accepts(const SearchOptions&) const override { return {}; }
   SearchResult search(const SearchOptions&, const ProgressFn&) const override { return {}; }
   const KindTable& kinds() const override { return kinds_; }
@@ -21,16 +22,21 @@ class Forgetful : public Check {
   FoundTraces find_traces(const SearchOptions&, FindingBits, const ProgressFn&) const override {
     return answer_;
   }
-  Result<std::vector<Step>> steps(const Trace&) const override { return std::vector<Step>(1); }
+  Result<std::vector<Step>> steps(const Trace& trace) const override {
+    std::vector<Step> steps(trace.size());
+    for (size_t i = 0; i < trace.size(); ++i) steps[i].op = std::to_string(static_cast<uint64_t>(trace[i]));
+    return steps;
+  }
   Replayed replay(std::span<const Step>) const override {
     Replayed replayed;
-    replayed.story.findings = {FindingKind::kLostBlock};
+    replayed.story.findings = shows_;
     return replayed;
   }
   std::span<const MarkInfo> marks() const override { return {}; }
 
  private:
   FoundTraces answer_;
+  std::vector<FindingKind> shows_;
   KindTable kinds_{{FindingKind::kLostBlock, FindingKind::kDoublePointer}};
 };
 constexpr FindingBits kLost = 1, kDouble = 2;  // in its table
@@ -87,6 +93,27 @@ TEST(TraceFindingsTest, WhereEachKindHasATraceNothingIsMissing) {
   EXPECT_EQ(e->findings.size(), 1u);
   EXPECT_THAT(e->untraced, IsEmpty());
   EXPECT_EQ(e->why, "");
+}
+
+// Story: a power cut that broke the check and the use of a system was told twice, by two traces of one
+// length.
+TEST(TraceFindingsTest, FindingsThatOneStoryShowsHaveItsSteps) {
+  const auto told = [](const Trace& first, const Trace& second) {
+    SearchResult result;
+    result.findings = kLost | kDouble;
+    const NamedCheck named{
+        {},
+        std::make_unique<Forgetful>(FoundTraces{{{0, first}, {1, second}}, Stop::kNo, {}},
+                                    std::vector{FindingKind::kLostBlock, FindingKind::kDoublePointer})};
+    return trace_findings(named, {}, result)->findings;
+  };
+  const std::vector<ToldFinding> one = told({Choice{1}}, {Choice{2}});
+  ASSERT_EQ(one.size(), 2u);
+  EXPECT_EQ(one[1].finding.kind, FindingKind::kDoublePointer);
+  EXPECT_EQ(one[1].finding.steps, one[0].finding.steps);
+  const std::vector<ToldFinding> shorter = told({Choice{1}, Choice{1}}, {Choice{2}});
+  ASSERT_EQ(shorter.size(), 2u);
+  EXPECT_EQ(shorter[1].finding.steps.size(), 1u) << "the shortest way to each kind";
 }
 
 }  // namespace

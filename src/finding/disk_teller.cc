@@ -40,7 +40,10 @@ std::string name_of(const EventName& name) {
 }  // namespace
 
 DiskTeller::DiskTeller(WorkerPool& workers)
-    : worker_(workers), kind_(workers.plan().setup.kind), names_(workers.plan().blank.geometry()) {}
+    : worker_(workers),
+      kind_(workers.plan().setup.kind),
+      writes_(workers.plan().blank.geometry(), worker_->machine().target()),
+      names_(workers.plan().blank.geometry()) {}
 
 bool DiskTeller::cannot(std::string why) {
   cannot_happen_ = std::move(why);
@@ -55,6 +58,7 @@ Replayed DiskTeller::run(const DiskSystemState& initial, std::span<const Step> s
     // A path that has ended with a broken promise goes no further.
     if (state.over || !do_step(step, state)) break;
   }
+  story_.writes = writes_.take();
   story_.findings = worker_->plan().kinds.in(findings_);
   return {std::move(story_), std::move(cannot_happen_)};
 }
@@ -76,7 +80,7 @@ void DiskTeller::begin(const DiskSystemState& initial, std::span<const Step> ste
   start.kind = StoryStep::Kind::kStart;
   start.op = initial.unmounted ? "format" : "format and mount";
   start.text = "these writes are not durable yet";
-  tell_writes(start, log, 0);
+  tell_writes(start, log, 0, initial.disk.durable);
   story_.steps.push_back(std::move(start));
 }
 
@@ -118,7 +122,7 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
   findings_ = worker_->outcome().findings;
   const Episode& episode = worker_->machine().episode();
   if (state.damaged) {
-    tell_repair(*op);
+    tell_repair(step, *op);
   } else {
     const Log& log = worker_->machine().disk().log;
     names_.add(log, episode.events_before, log.base(), step.id, 0);
@@ -126,25 +130,24 @@ bool DiskTeller::do_step(const Step& step, DiskSystemState& state) {
   }
   // A call that fails has no number; the next one takes its number.
   calls_.resize(state.expectation.calls());
-  calls_.push_back(fmt::format("'{}' (step {})", step.op, story_.steps.size()));
+  calls_.push_back(fmt::format("'{}' (step {})", step.op, step.id));
   past_.push_back(state.expectation.now());
   DiskSystemState next;
   if (!step.cuts.empty()) {
     if (worker_->op_is_over() && findings_ != 0) {
       // The op itself broke a promise, and the path ends there, before the power cut.
+      persist_what_is_durable();
       state.over = true;
       return true;
     }
     if (!do_cuts(step, *op, next)) return false;
   } else {
     worker_->put_end(next);
-    if (!next.over) {
-      // Of the writes so far those are still in doubt that are left in the log.
-      std::set<uint64_t> in_doubt;
-      for (const Event* event : next.disk.log.events(events_))
-        in_doubt.insert(next.disk.log.serial_of(*event));
-      persist_others(in_doubt);
-    }
+    // Of the writes so far those are still in doubt that are left in the log.
+    if (next.over)
+      persist_what_is_durable();
+    else
+      writes_.persist_all_but(next.disk.log);
   }
   state = std::move(next);
   return true;
@@ -231,6 +234,7 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   CutAtHand cut;
   StoryStep told;
   told.kind = StoryStep::Kind::kCrash;
+  told.step = step.id;
   Recovery recovery;
   RecoveryNotes notes;
   Tree uninterrupted, with_write;
@@ -252,12 +256,13 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
       story_.steps.push_back(std::move(told));
       told = {};
       told.kind = StoryStep::Kind::kCrash;
+      told.step = step.id;
       told.op = "recovery";
       told.text = in_this ? "the power goes again, in the first write after recovery"
                           : "the power goes again, in the middle of recovery";
-      tell_writes(told, disk.log, 0);
+      tell_writes(told, disk.log, 0, image);
     }
-    tell_cut(told, cut);
+    writes_.cut(*cut.state, cut.next_serial, told);
     image = state.image();
     recovery = machine.recoverer().recover(state);
     if (level == 0) uninterrupted = recovery.tree;
@@ -289,7 +294,7 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   findings_ = worker_->judge(recovery, cut.promises, before, in_write ? &with_write : nullptr).findings;
   tell_recovery(told, findings_, recovery, notes, before);
   story_.steps.push_back(std::move(told));
-  before_calls_ = fmt::format("the recovery in step {}", story_.steps.size());
+  before_calls_ = fmt::format("the recovery in step {}", step.id);
   Media media{MediaState(image, serial)};
   if (recovery.alive) media.redo(recovery.log);
   if (recovery.alive)
@@ -299,22 +304,23 @@ bool DiskTeller::do_cuts(const Step& step, const Op& op, DiskSystemState& next) 
   return true;
 }
 
-void DiskTeller::settle(uint64_t serial, WriteRecord& record, WriteStatus status) {
-  record.status = status;
-  pending_.erase(serial);
-}
-
-void DiskTeller::persist_others(const std::set<uint64_t>& in_doubt) {
-  for (auto at = pending_.begin(); at != pending_.end();) {
-    const uint64_t serial = *at++;
-    if (!in_doubt.contains(serial))
-      settle(serial, story_.writes[numbers_.at(serial) - 1], WriteStatus::kPersisted);
-  }
+// Of an op after which the path ends.
+void DiskTeller::persist_what_is_durable() {
+  Machine& machine = worker_->machine();
+  if (kind_.disks.is_flash())
+    writes_.persist_all_but(Log());
+  else
+    writes_.persist_all_but(machine.settler().settle(machine.disk()).log);
 }
 
 std::string DiskTeller::fault_text() const {
   HasFaults* const faults = worker_->machine().target().has_faults();
   return faults == nullptr ? "" : faults->fault_text();
+}
+
+std::vector<std::string> DiskTeller::fault_frames() const {
+  HasFaults* const faults = worker_->machine().target().has_faults();
+  return faults == nullptr ? std::vector<std::string>() : faults->fault_frames();
 }
 
 std::string DiskTeller::stale_text(const Tree& tree) const {
@@ -339,6 +345,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   const Episode& episode = machine.episode();
   StoryStep step;
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
+  step.step = named.id;
   step.op = to_text(op);
   step.text =
       cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
@@ -353,7 +360,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   if (stable != Stable::kNothing)
     step.text +=
         fmt::format("; says that {} stable", stable == Stable::kThisCallToo ? "it is" : "all before it is");
-  tell_writes(step, machine.disk().log, episode.events_before);
+  tell_writes(step, machine.disk().log, episode.events_before, worker_->from().disk.current);
   const FindingBits findings = findings_;
   const OpResult& expected = worker_->reference().expected();
   const bool answered_wrong = episode.answer != expected;
@@ -361,7 +368,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
     if (!found(findings, fault.kind)) continue;
     // Where the walk after the op is known from elsewhere it is carried out once more.
     if (fault_text().empty()) (void)machine.walk_again();
-    step.observed.push_back({fault.kind, fault_text()});
+    step.observed.push_back({fault.kind, fault_text(), fault_frames()});
     step.expected.emplace_back(fault.expected);
   }
   const bool wrong_errno = found(findings, FindingKind::kWrongErrno);
@@ -391,113 +398,50 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
 }
 
 // The repair of the damaged disk that the search starts with.
-void DiskTeller::tell_repair(const Op& op) {
+void DiskTeller::tell_repair(const Step& named, const Op& op) {
   Machine& machine = worker_->machine();
   const Recovery repaired = machine.repaired();
   const FindingBits findings = findings_;
   StoryStep step;
+  step.step = named.id;
   step.op = to_text(op);
   step.text = "of the damaged disk, and mount";
   if (repaired.alive) {
-    tell_writes(step, machine.disk().log, 0);
-    machine.disk().log.events(events_);
-    if (!events_.empty() && events_.back()->kind == EventKind::kFlush) persist_others({});
+    tell_writes(step, machine.disk().log, 0, worker_->from().disk.durable);
+    persist_what_is_durable();
   }
   const RecoveryNotes notes = machine.recoverer().notes_of_repair(worker_->from().disk.durable);
   tell_recovery(step, findings, repaired, notes, nullptr);
   story_.steps.push_back(std::move(step));
 }
 
-// The events of an op or a recovery. A write in several runs is one write.
-void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from) {
-  Target& target = worker_->machine().target();
-  const Geometry& geometry = worker_->plan().blank.geometry();
+// The events of an op or a recovery, before which the disks held `before`.
+void DiskTeller::tell_writes(StoryStep& step, const Log& log, size_t from, const Image& before) {
   log.events(events_);
   for (size_t i = from; i < events_.size(); ++i) {
-    const Event& event = *events_[i];
-    if (event.kind == EventKind::kStray) {
-      StrayText stray = text_of_stray(event, geometry);
-      step.observed.push_back({stray.kind, std::move(stray.observed)});
-      step.expected.emplace_back(stray.expected);
-    }
-    if (!event.changes_blocks() || event.tied_to_previous) continue;
-    WriteRecord record;
-    record.number = static_cast<uint32_t>(story_.writes.size()) + 1;
-    record.disk = event.disk;
-    record.address = event.first.value - geometry.first_block_of(event.disk).value;
-    record.blocks = event.count.value;
-    if (NamesBlocks* names = target.names_blocks()) record.label = names->name_block(event.first.value);
-    record.content = content_of(target, event, geometry);
-    record.op = step.op;
-    record.over = last_write_to(record.disk, record.address, record.blocks);
-    step.writes.push_back(record.number);
-    numbers_[log.serial_of(event)] = record.number;
-    pending_.insert(log.serial_of(event));
-    for (uint64_t block = 0; block < record.blocks; ++block)
-      writers_[{record.disk, record.address + block}].push_back(record.number);
-    story_.writes.push_back(std::move(record));
+    if (events_[i]->kind != EventKind::kStray) continue;
+    StrayText stray = text_of_stray(*events_[i], worker_->plan().blank.geometry());
+    step.observed.push_back({stray.kind, std::move(stray.observed)});
+    step.expected.emplace_back(stray.expected);
   }
+  step.writes = writes_.add(log, from, step.op, before);
 }
 
-// A write that was lost stays lost, and is forgotten here.
-uint32_t DiskTeller::last_write_to(uint32_t disk, uint64_t address, uint64_t blocks) {
-  uint32_t last = 0;
-  const auto end = writers_.lower_bound({disk, address + blocks});
-  for (auto at = writers_.lower_bound({disk, address}); at != end; ++at) {
-    std::vector<uint32_t>& numbers = at->second;
-    while (!numbers.empty() && story_.writes[numbers.back() - 1].status == WriteStatus::kLost)
-      numbers.pop_back();
-    if (!numbers.empty()) last = std::max(last, numbers.back());
+// The calls of a trial of use, up to the one that failed, or in which the target died.
+void DiskTeller::tell_trial(StoryStep& step, const TrialNotes& trial, bool died) {
+  uint32_t number = 1;
+  for (const TrialNotes::Call& call : trial.calls) {
+    const bool answered = !died || &call != &trial.calls.back();
+    step.trial.push_back({call.call, answered ? call.answer : ""});
+    step.trial.back().writes = writes_.describe(trial.log, call.begin, call.end, call.disk, number);
+    number += static_cast<uint32_t>(step.trial.back().writes.size());
   }
-  return last;
 }
 
 std::string DiskTeller::history_of_block(const Problem& problem, const ProblemKind& kind) {
   if (kind.block < 0) return {};
-  const Geometry& geometry = worker_->plan().blank.geometry();
-  const BlockAddress block(static_cast<uint64_t>(problem.context[static_cast<size_t>(kind.block)]));
-  const uint32_t disk = geometry.disk_of(block);
-  const uint32_t last = last_write_to(disk, block.value - geometry.first_block_of(disk).value, 1);
-  if (last == 0) return {};
-  const WriteRecord& writer = story_.writes[last - 1];
-  std::string text = fmt::format("; last written by write {} of '{}'", last, writer.op);
-  if (writer.over == 0) return text + ", over what was there at the start";
-  const WriteRecord& before = story_.writes[writer.over - 1];
-  return text + fmt::format(", over write {} of '{}': {}", writer.over, before.op, before.content);
-}
-
-// What became of the writes of a log that was cut.
-void DiskTeller::tell_cut(StoryStep& step, const CutAtHand& cut) {
-  const Epoch& epoch = cut.state->epoch();
-  std::set<uint64_t> unsettled;
-  for (const Epoch::Write& write : epoch.writes()) unsettled.insert(write.serial);
-  const auto unissued = numbers_.lower_bound(cut.next_serial);
-  for (auto at = unissued; at != numbers_.end(); ++at) unsettled.insert(at->first);
-  persist_others(unsettled);
-  for (uint32_t w = 0; w < epoch.writes().size(); ++w) {
-    const auto number = numbers_.find(epoch.writes()[w].serial);
-    if (number == numbers_.end() || number->first >= cut.next_serial) continue;
-    WriteRecord& record = story_.writes[number->second - 1];
-    switch (cut.state->survival(w)) {
-      case Survival::kKept:
-        settle(number->first, record, WriteStatus::kPersisted);
-        break;
-      case Survival::kLost:
-        settle(number->first, record, WriteStatus::kLost);
-        step.lost.push_back(record.number);
-        break;
-      default:
-        settle(number->first, record, WriteStatus::kTorn);
-        step.text +=
-            fmt::format("; write {} was {}", record.number,
-                        kind_.disks.is_flash() ? cut_off_text(*cut.state, w) : torn_text(*cut.state, w));
-    }
-  }
-  // Writes that had not been issued are lost too.
-  for (auto at = unissued; at != numbers_.end(); ++at) {
-    settle(at->first, story_.writes[at->second - 1], WriteStatus::kLost);
-    step.lost.push_back(at->second);
-  }
+  return writes_.history_of(
+      BlockAddress(static_cast<uint64_t>(problem.context[static_cast<size_t>(kind.block)])));
 }
 
 std::string DiskTeller::broken_promise(const Tree& tree) const {
@@ -542,7 +486,13 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
   }
   step.text += repaired;
   for (const FaultText& fault : kFaultTexts)
-    if (found(findings, fault.kind)) observe(fault.kind, notes.fault, fault.expected);
+    if (found(findings, fault.kind)) {
+      observe(fault.kind, notes.fault, fault.expected);
+      step.observed.back().where = notes.fault_frames;
+    }
+  for (const RepairReport* report : {&notes.repair, &notes.check})
+    if (report->error != 0 && found(findings, FindingKind::kNotClean))
+      observe(FindingKind::kNotClean, fmt::format("its own check answers {}", errno_text(report->error)), "");
   if (found(findings, FindingKind::kNotClean))
     step.expected.emplace_back(alone ? "its own check is clean after the mount, which recovers alone"
                                      : "its own check is clean once it has repaired");
@@ -571,7 +521,8 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
                                                    : first_difference(notes.other_way.tree, recovery.tree)),
             alone ? "what the mount alone brings back" : "what the check and the mount bring back");
   if (found(findings, FindingKind::kNotUsable))
-    observe(FindingKind::kNotUsable, notes.unusable, "it can be used like a new one");
+    observe(FindingKind::kNotUsable, notes.trial.why, "it can be used like a new one");
+  if (!notes.trial.why.empty()) tell_trial(step, notes.trial, is_dead(recovery.faults));
   // The first access of each kind.
   std::set<FindingKind> told_strays;
   for (const Event* event : notes.log.events(events_)) {

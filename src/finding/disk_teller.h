@@ -12,15 +12,14 @@
 // The work is linear in the number of steps: nothing is done again for each step that came before.
 #pragma once
 
-#include <map>
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "finding/check.h"
 #include "finding/event_names.h"
+#include "finding/write_history.h"
 #include "judge/worker_pool.h"
 
 namespace sisyfs {
@@ -51,24 +50,21 @@ class DiskTeller {
   bool cannot(std::string why);
 
   void tell_op(const Op& op, const Step& named);
-  void tell_repair(const Op& op);
-  void tell_writes(StoryStep& step, const Log& log, size_t from);
-  void tell_cut(StoryStep& step, const CutAtHand& cut);
+  void tell_repair(const Step& named, const Op& op);
+  void tell_writes(StoryStep& step, const Log& log, size_t from, const Image& before);
+  void tell_trial(StoryStep& step, const TrialNotes& trial, bool died);
   void tell_recovery(StoryStep& step, FindingBits findings, const Recovery& recovery,
                      const RecoveryNotes& notes, const Tree* uninterrupted);
   // Which promise the tree that came back breaks; empty if no single one.
   std::string broken_promise(const Tree& tree) const;
   // Of a problem with a block: the write that wrote the block last, and the write before that.
   std::string history_of_block(const Problem& problem, const ProblemKind& kind);
-  uint32_t last_write_to(uint32_t disk, uint64_t address, uint64_t blocks);
-  // Every pending write has reached the disk, except those with these serial numbers.
-  void persist_others(const std::set<uint64_t>& in_doubt);
-  // The fate of a write is known.
-  void settle(uint64_t serial, WriteRecord& record, WriteStatus status);
+  void persist_what_is_durable();
   bool found(FindingBits findings, FindingKind kind) const {
     return worker_->plan().kinds.has(findings, kind);
   }
   std::string fault_text() const;
+  std::vector<std::string> fault_frames() const;
   // That a file of the tree holds bytes of the fresh disk; empty if none does.
   std::string stale_text(const Tree& tree) const;
 
@@ -77,10 +73,8 @@ class DiskTeller {
   Story story_;
   FindingBits findings_ = 0;
   std::string cannot_happen_;
-  std::set<uint32_t> ids_;                // of all steps
-  std::map<uint64_t, uint32_t> numbers_;  // of writes in the story, by serial number
-  std::set<uint64_t> pending_;  // serial numbers of those that are pending; few, whatever came before
-  std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> writers_;  // numbers, by disk and block
+  std::set<uint32_t> ids_;  // of all steps
+  WriteHistory writes_;
   EventNames names_;
   std::vector<Tree> past_;                        // trees before the one that is right now
   std::vector<std::string> calls_;                // "'fsync /a' (step 3)", by the number in the expectation

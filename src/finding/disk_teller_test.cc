@@ -208,5 +208,74 @@ TEST(DiskTellerStoryTest, NamesWritesAnswersAndWhatShouldHaveBeen) {
   EXPECT_EQ(story.steps[1].expected[0], "it answers 0");
 }
 
+// Names a block by what it holds.
+struct NamingToy : ToyTarget {
+  using ToyTarget::ToyTarget;
+  std::string name_block(uint64_t address, Media& media) const override {
+    std::byte bytes[kBlockSize] = {};
+    EXPECT_EQ(media.read(BlockAddress(address), bytes), IoStatus::kOk);
+    return std::to_string(static_cast<unsigned>(bytes[0]));
+  }
+};
+
+// Story: blocks were named when the trial of use had deleted everything.
+TEST(DiskTellerStoryTest, BlocksAreNamedOnTheDiskOfTheirStep) {
+  DiskSetup setup = toy_setup({.early_clear = true});
+  setup.kind.make = [] { return std::make_unique<NamingToy>(ToyMistakes{.early_clear = true}); };
+  setup.cuts.nesting = 1;
+  const auto check = *make_disk_check(setup);
+  unsigned of_recovery = 0;
+  for (const Named& one : findings_of(*check)) {
+    const Story story = check->replay(one.steps).story;
+    for (const WriteRecord& write : story.writes) {
+      EXPECT_EQ(write.label, write.content) << write.number;
+      of_recovery += write.op == "recovery" ? 1 : 0;
+    }
+  }
+  EXPECT_GT(of_recovery, 0u);
+}
+
+TEST(DiskTellerStoryTest, AnOpAndItsPowerCutsAreOneStep) {
+  const auto check = check_of({.no_flush = true});
+  std::vector<Step> steps = {Step{.id = 1, .op = "create /a", .failure = {}, .cuts = {}},
+                             Step{.id = 2, .op = "create /b", .failure = {}, .cuts = {}}};
+  steps[1].cuts.push_back({.after = 1, .promises = 0, .lost = {{{.step = 1, .nth = 1, .address = 1}, {}}}});
+  const Story story = check->replay(steps).story;
+  ASSERT_EQ(story.steps.size(), 3u);
+  EXPECT_EQ(story.steps[1].step, 2u);
+  EXPECT_EQ(story.steps[2].step, 2u);
+  EXPECT_EQ(story.length(), 2u);
+}
+
+TEST(DiskTellerStoryTest, AFailedTrialOfUseIsToldCallByCall) {
+  const auto check = check_of({.no_unmount = true});
+  const std::vector<Named> found = findings_of(*check);
+  const auto unusable = std::find_if(found.begin(), found.end(),
+                                     [](const Named& one) { return one.kind == FindingKind::kNotUsable; });
+  ASSERT_NE(unusable, found.end());
+  const StoryStep last = check->replay(unusable->steps).story.steps.back();
+  ASSERT_GT(last.trial.size(), 1u);
+  EXPECT_EQ(last.trial.front().call, "create /a");
+  ASSERT_EQ(last.trial.front().writes.size(), 1u);
+  EXPECT_EQ(last.trial.front().writes[0].label, "file a");
+  EXPECT_EQ(last.trial.back().call, "unmount");
+  EXPECT_EQ(last.trial.back().answer, "EBUSY");
+}
+
+// Story: a device that writes through, and raw flash, were said to have writes in the cache.
+TEST(DiskTellerStoryTest, WhatADeviceWritesThroughIsNotInTheCache) {
+  for (const WriteCache cache : {WriteCache::kVolatile, WriteCache::kWriteThrough}) {
+    DiskSetup setup = toy_setup({.wrong_effect = true});
+    setup.cuts.device.cache = cache;
+    const auto check = *make_disk_check(setup);
+    const std::vector<Step> steps = {Step{.id = 1, .op = "create /a", .failure = {}, .cuts = {}},
+                                     Step{.id = 2, .op = "create /b", .failure = {}, .cuts = {}}};
+    const Story story = check->replay(steps).story;
+    ASSERT_TRUE(story.shows(FindingKind::kWrongEffect));
+    EXPECT_EQ(story.writes.back().status,
+              cache == WriteCache::kVolatile ? WriteStatus::kPending : WriteStatus::kPersisted);
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs::disk_teller_test

@@ -7,9 +7,9 @@
 
 namespace sisyfs {
 
-std::string content_of(Target& target, const Event& event, const Geometry& geometry) {
-  constexpr size_t kShown = 16;
-  if (event.kind == EventKind::kDiscard) return geometry.is_flash() ? "erased" : "discarded";
+namespace {
+
+std::vector<std::byte> content_of(const Event& event, const Geometry& geometry) {
   const size_t size = geometry.block_size;
   std::vector<std::byte> bytes(size * event.count.value);
   for (uint64_t i = 0; i < event.count.value; ++i) {
@@ -17,9 +17,21 @@ std::string content_of(Target& target, const Event& event, const Geometry& geome
       std::copy(block->bytes().begin(), block->bytes().end(),
                 bytes.begin() + static_cast<ptrdiff_t>(i * size));
   }
+  return bytes;
+}
+
+}  // namespace
+
+std::string words_of(Target& target, const Event& event, const Geometry& geometry) {
+  if (event.kind == EventKind::kDiscard) return geometry.is_flash() ? "erased" : "discarded";
   NamesBlocks* const names = target.names_blocks();
-  std::string text = names == nullptr ? "" : names->describe_write(event.first.value, bytes);
-  if (!text.empty()) return text;
+  return names == nullptr ? "" : names->describe_write(event.first.value, content_of(event, geometry));
+}
+
+std::string bytes_of(const Event& event, const Geometry& geometry) {
+  constexpr size_t kShown = 16;
+  const std::vector<std::byte> bytes = content_of(event, geometry);
+  std::string text;
   for (size_t i = 0; i < std::min(bytes.size(), kShown); ++i)
     text += fmt::format("{}{:02x}", i == 0 ? "" : " ", static_cast<unsigned>(bytes[i]));
   return bytes.size() > kShown ? text + " ..." : text;

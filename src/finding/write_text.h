@@ -10,8 +10,10 @@
 
 namespace sisyfs {
 
-// What was written, in the target's words, or its first bytes as numbers.
-std::string content_of(Target& target, const Event& event, const Geometry& geometry);
+// What was written, in the target's words; empty if it has none.
+std::string words_of(Target& target, const Event& event, const Geometry& geometry);
+// The first bytes that were written, as numbers.
+std::string bytes_of(const Event& event, const Geometry& geometry);
 
 // An access that had no effect, and what would be right.
 struct StrayText {

@@ -1,5 +1,6 @@
 #include "finding/write_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "crash/crash_points.h"
@@ -9,7 +10,7 @@
 namespace sisyfs::write_text_test {
 namespace {
 
-// The text of a write of these blocks, each filled with its value.
+// The words and the bytes of a write of these blocks, each filled with its value.
 std::string content(uint64_t first, const std::vector<uint8_t>& values) {
   Media media{Image(toy_kind().disks)};
   std::vector<std::byte> bytes;
@@ -17,12 +18,15 @@ std::string content(uint64_t first, const std::vector<uint8_t>& values) {
   EXPECT_EQ(media.write(BlockAddress(first), bytes), IoStatus::kOk);
   std::vector<const Event*> events;
   ToyTarget target({});
-  return content_of(target, *media.state().log.events(events).at(0), toy_kind().disks);
+  const Event& event = *media.state().log.events(events).at(0);
+  return words_of(target, event, toy_kind().disks) + "; " + bytes_of(event, toy_kind().disks);
 }
 
-TEST(WriteTextTest, ContentIsInTheWordsOfTheTargetOrItsFirstBytes) {
-  EXPECT_EQ(content(1, {7}), "7");
-  EXPECT_EQ(content(4, {0xab}), "ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab") << "the toy has no words";
+TEST(WriteTextTest, ContentIsToldInTheWordsOfTheTargetAndAsItsFirstBytes) {
+  EXPECT_THAT(content(1, {7}), testing::StartsWith("7; 07 07 "));
+  EXPECT_EQ(content(4, {0xab}), "; ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab")
+      << "the toy has no words";
+  EXPECT_THAT(content(3, {1, 2}), testing::EndsWith("01 01 ...")) << "the first bytes";
 }
 
 TEST(WriteTextTest, ADiscardHasNoContent) {
@@ -31,9 +35,9 @@ TEST(WriteTextTest, ADiscardHasNoContent) {
   std::vector<const Event*> events;
   ToyTarget target({});
   Geometry geometry = toy_kind().disks;
-  EXPECT_EQ(content_of(target, *media.state().log.events(events).at(0), geometry), "discarded");
+  EXPECT_EQ(words_of(target, *media.state().log.events(events).at(0), geometry), "discarded");
   geometry.erase_blocks = 1;
-  EXPECT_EQ(content_of(target, *media.state().log.events(events).at(0), geometry), "erased");
+  EXPECT_EQ(words_of(target, *media.state().log.events(events).at(0), geometry), "erased");
 }
 
 StrayText stray(Access access, uint64_t first, uint64_t count = 1) {

@@ -123,8 +123,7 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     out.reads = static_cast<uint32_t>(reads_.addresses().size());
     used = is_sound() && setup_.recovery.usability && !mutant(Mutant::kNeverUsed);
     if (used) {
-      const Trial trial =
-          whole ? run_trial(out.tree, notes == nullptr ? nullptr : &notes->unusable) : use(out);
+      const Trial trial = whole ? run_trial(out.tree, notes == nullptr ? nullptr : &notes->trial) : use(out);
       out.faults |= trial.faults;
       out.unusable = trial.unusable;
       out.out_of_range = trial.out_of_range;
@@ -143,8 +142,10 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
   out.sound = is_sound() && !out.two_outcomes;
   media_.watch(nullptr);
   if (notes != nullptr) notes->log = media_.state().log;
-  if (notes != nullptr && faults_ != nullptr)
+  if (notes != nullptr && faults_ != nullptr) {
     notes->fault = (used ? "when it was used afterwards, " : "") + faults_->fault_text();
+    notes->fault_frames = faults_->fault_frames();
+  }
   // The check may say why the disk does not mount.
   if (notes != nullptr && alone_ && out.mount_failed && check_ != nullptr) {
     load_again(image, run);
@@ -211,9 +212,9 @@ Recoverer::Checked Recoverer::run_check(RecoveryNotes* notes) {
 }
 
 // An access that is not allowed is told unless it is why the trial fails.
-Recoverer::Trial Recoverer::run_trial(const Tree& tree, std::string* why) {
+Recoverer::Trial Recoverer::run_trial(const Tree& tree, TrialNotes* notes) {
   Trial trial;
-  const bool usable = is_usable(setup_.kind, target_, media_, bounds_, tree, why);
+  const bool usable = is_usable(setup_.kind, target_, media_, bounds_, tree, notes);
   if (trial.faults = take_faults(); trial.faults != 0) return trial;
   trial.unusable = !usable;
   if (!usable) return trial;

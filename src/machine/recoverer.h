@@ -74,7 +74,7 @@ class Recoverer {
   // The image is that of a crash state, or of a run what is not in doubt.
   void carry_out(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   Checked run_check(RecoveryNotes* notes);
-  Trial run_trial(const Tree& tree, std::string* why);
+  Trial run_trial(const Tree& tree, TrialNotes* notes);
   Snapshot save_now() const { return saves_ == nullptr ? Snapshot() : saves_->save(); }
   uint32_t take_faults() { return faults_ == nullptr ? 0 : faults_->take_faults(); }
 

@@ -97,12 +97,12 @@ TEST(RecovererTest, NotesSayWhatWasSeen) {
   Crashed unmountable(setup_of({.no_mount = true}), {{2, 1}});
   EXPECT_EQ(unmountable.recoverer.notes(*unmountable.state).mount_error, EIO);
   Crashed unusable(setup_of({.no_unmount = true}), {{2, 1}});
-  EXPECT_THAT(unusable.recoverer.notes(*unusable.state).unusable, testing::HasSubstr("EBUSY"));
+  EXPECT_THAT(unusable.recoverer.notes(*unusable.state).trial.why, testing::HasSubstr("EBUSY"));
   Crashed repairs(setup_of({.has_check = true}), {{4, 1}});
   EXPECT_EQ(repairs.recoverer.notes(*repairs.state).repair.problems.size(), 1u);
   Crashed right(setup_of({}), {{2, 1}});
   const RecoveryNotes notes = right.recoverer.notes(*right.state);
-  EXPECT_EQ(notes.unusable, "");
+  EXPECT_EQ(notes.trial.why, "");
   EXPECT_EQ(notes.walk.tree, ToyTarget::tree_of(ToyTarget::kB));
 }
 

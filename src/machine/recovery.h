@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "disk/image.h"
 #include "disk/log.h"
 #include "target/target.h"
 
@@ -62,15 +63,29 @@ struct Recovery {
   std::vector<BlockAddress> blocks;
 };
 
+// What a trial of use did, for reports.
+struct TrialNotes {
+  struct Call {
+    std::string call;           // "append /b 512", "unmount"
+    std::string answer;         // "0", "EIO", "finds ..."; empty: the call has no answer
+    size_t begin = 0, end = 0;  // its events in the log
+    Image disk;                 // before it
+  };
+  std::string why;          // it failed; empty if it did not
+  std::vector<Call> calls;  // all, up to the one that failed
+  Log log;                  // of the recovery and then of these calls
+};
+
 // Texts and details of one recovery, for reports.
 struct RecoveryNotes {
   RepairReport repair;  // what the repair reported
   RepairReport check;   // what the check after it reported
   int mount_error = 0;
   Walk walk;
-  std::string unusable;  // why the trial of use failed
-  std::string fault;     // the fault of the target, in words
-  Walk other_way;        // where the mount without the repair, or with it, brought something else back
+  TrialNotes trial;
+  std::string fault;                      // the fault of the target, in words
+  std::vector<std::string> fault_frames;  // and where its code was
+  Walk other_way;  // where the mount without the repair, or with it, brought something else back
   // The part of the recovery that made accesses that are not allowed.
   const char* strayed = "recovery";
   Log log;  // with these accesses

@@ -148,7 +148,7 @@ class ToyTarget : public Target,
     report->add(static_cast<uint16_t>(mistakes_.problem), repaired, {4});
   }
 
-  std::string name_block(uint64_t address) const override {
+  std::string name_block(uint64_t address, Media&) const override {
     constexpr const char* kNames[kBlocks] = {"magic", "file a", "file b", "rename", "hint"};
     return address < kBlocks ? kNames[address] : "";
   }

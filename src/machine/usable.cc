@@ -14,8 +14,8 @@ namespace {
 class Trial {
  public:
   Trial(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
-        std::string* why)
-      : kind_(kind), target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), why_(why) {}
+        TrialNotes* notes)
+      : kind_(kind), target_(target), disk_(disk), bounds_(bounds), tree_(std::move(tree)), notes_(notes) {}
 
   bool run() {
     return (try_new_file(kind_.claims.limited_space) && delete_all() && try_when_empty() && comes_back()) ||
@@ -33,14 +33,40 @@ class Trial {
   // Only where there is something to tell is there anything to format.
   template <class... Args>
   bool fail(fmt::format_string<Args...> text, Args&&... args) {
-    if (why_ != nullptr) *why_ = fmt::format(text, std::forward<Args>(args)...);
+    if (notes_ != nullptr) notes_->why = fmt::format(text, std::forward<Args>(args)...);
     return false;
+  }
+
+  // A call of this name follows. Until it is answered, it has no answer.
+  void begin(const std::string& call) {
+    const size_t events = disk_.state().log.size();
+    notes_->calls.push_back({call, "", events, events, disk_.state().current});
+    note_events();
+  }
+  void note_events() {
+    notes_->log = disk_.state().log;
+    notes_->calls.back().end = notes_->log.size();
+  }
+  void answered(std::string answer) {
+    notes_->calls.back().answer = std::move(answer);
+    note_events();
+  }
+  // The same for a call that answers an errno.
+  template <class Call>
+  int noted(const char* name, Call&& call) {
+    if (notes_ != nullptr) begin(name);
+    const int error = call();
+    if (notes_ != nullptr) answered(errno_text(error));
+    return error;
   }
 
   // Performs the op here and there. With `may_be_full` no room is a good answer; *full says that it was
   // given.
   bool perform(const Op& op, bool may_be_full = false, bool* full = nullptr) {
+    if (notes_ != nullptr) begin(to_text(op));
     const OpResult result = target_.apply(op);
+    if (notes_ != nullptr)
+      answered(result.error != 0 ? errno_text(result.error) : fmt::format("{}", result.value));
     if (may_be_full && result.error == ENOSPC) {
       *full = true;
       refused_ = op;
@@ -126,21 +152,30 @@ class Trial {
   }
 
   bool comes_back() {
-    if (const int error = target_.unmount())
+    if (const int error = noted("unmount", [&] { return target_.unmount(); }))
       return !may_refuse(error) && fail("unmount answers {}", errno_text(error));
     if (ChecksOffline* const check = kind_.has_fsck ? target_.checks_offline() : nullptr) {
       RepairReport report;
       disk_.remember();
+      if (notes_ != nullptr) begin("its check");
       check->fsck(disk_, FsckMode::kRepair, &report);
+      if (notes_ != nullptr) answered(answer_of(*check, report));
       if (report.error != 0) return fail("its check fails with {}", errno_text(report.error));
       if (!report.clean()) return fail("its check finds: {}", problem_text(*check, report.problems.front()));
       if (disk_.has_changed()) return fail("its repair changes a disk that needs none");
     }
-    if (const int error = target_.mount(disk_)) return fail("mount answers {}", errno_text(error));
+    if (const int error = noted("mount", [&] { return target_.mount(disk_); }))
+      return fail("mount answers {}", errno_text(error));
     const Walk walk = target_.walk();
     if (walk.error != 0) return fail("{}", error_text(walk));
     if (walk.tree == tree_) return true;
-    return fail("mounted again: {}", why_ == nullptr ? "" : first_difference(walk.tree, tree_));
+    return fail("mounted again: {}", notes_ == nullptr ? "" : first_difference(walk.tree, tree_));
+  }
+
+  std::string answer_of(const ChecksOffline& check, const RepairReport& report) const {
+    if (report.error != 0) return errno_text(report.error);
+    if (report.problems.empty()) return disk_.has_changed() ? "changes the disk" : "finds nothing";
+    return "finds " + problem_text(check, report.problems.front());
   }
 
   std::string problem_text(const ChecksOffline& check, const Problem& problem) const {
@@ -153,7 +188,7 @@ class Trial {
   Media& disk_;
   const Bounds& bounds_;
   Tree tree_;
-  std::string* why_;
+  TrialNotes* notes_;
   std::optional<Op> refused_;  // for lack of space
   bool bad_unit_refused_ = false;
 };
@@ -180,9 +215,10 @@ std::optional<Op> refused_for_space(const TargetKind& kind, Target& target, Medi
 }
 
 bool is_usable(const TargetKind& kind, Target& target, Media& disk, const Bounds& bounds, Tree tree,
-               std::string* why) {
-  disk.begin_scratch(Media::Keep::kNothing);
-  return Trial(kind, target, disk, bounds, std::move(tree), why).run();
+               TrialNotes* notes) {
+  // What was written is told of a trial with notes.
+  if (notes == nullptr) disk.begin_scratch(Media::Keep::kNothing);
+  return Trial(kind, target, disk, bounds, std::move(tree), notes).run();
 }
 
 }  // namespace sisyfs

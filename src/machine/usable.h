@@ -5,9 +5,9 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "disk/media.h"
+#include "machine/recovery.h"
 #include "target/target.h"
 
 namespace sisyfs {
@@ -22,9 +22,9 @@ std::optional<Op> first_write(const TargetKind& kind, const Bounds& bounds, cons
 std::optional<Op> refused_for_space(const TargetKind& kind, Target& target, Media& media,
                                     const Bounds& bounds, Tree tree);
 
-// Tries a mounted target that holds `tree`. True if all went well; otherwise `why`, if not null, says what
-// did not. Target and media are used up.
+// Tries a mounted target that holds `tree`. True if all went well. `notes`, if not null, says what was done,
+// and what did not go well. Target and media are used up.
 bool is_usable(const TargetKind& kind, Target& target, Media& media, const Bounds& bounds, Tree tree,
-               std::string* why);
+               TrialNotes* notes);
 
 }  // namespace sisyfs

@@ -45,8 +45,26 @@ const char* name_of(StoryStep::Kind kind) {
   return "op";
 }
 
+// Without its number and what became of it.
+Json to_json(const WriteRecord& write) {
+  Json json{{"disk", write.disk},
+            {"address", write.address},
+            {"blocks", write.blocks},
+            {"label", write.label},
+            {"content", write.content}};
+  if (write.fua) json["fua"] = true;
+  return json;
+}
+
+Json to_json(const TrialCall& call) {
+  Json json{{"call", call.call}, {"answer", call.answer.empty() ? Json() : Json(call.answer)}};
+  json["writes"] = Json::array();
+  for (const WriteRecord& write : call.writes) json["writes"].push_back(to_json(write));
+  return json;
+}
+
 Json to_json(const StoryStep& step) {
-  Json json{{"kind", name_of(step.kind)}};
+  Json json{{"kind", name_of(step.kind)}, {"step", step.step}};
   if (step.kind != StoryStep::Kind::kCrash) {
     json["task"] = step.task;
     json["op"] = step.op;
@@ -54,9 +72,12 @@ Json to_json(const StoryStep& step) {
   json["text"] = step.text;
   if (!step.writes.empty()) json["writes"] = step.writes;
   if (step.kind == StoryStep::Kind::kCrash) json["lost"] = step.lost;
-  for (const Observation& seen : step.observed)
+  for (const Observation& seen : step.observed) {
     json["observed"].push_back(
         {{"code", info(seen.kind).code}, {"name", info(seen.kind).name}, {"text", seen.text}});
+    if (!seen.where.empty()) json["observed"].back()["where"] = seen.where;
+  }
+  for (const TrialCall& call : step.trial) json["trial"].push_back(to_json(call));
   if (!step.expected.empty()) json["expected"] = step.expected;
   return json;
 }
@@ -112,13 +133,10 @@ Json to_json(const ToldFinding& told) {
   for (const StoryStep& step : told.story.steps) json["story"].push_back(to_json(step));
   json["writes"] = Json::array();
   for (const WriteRecord& write : told.story.writes) {
-    json["writes"].push_back({{"number", write.number},
-                              {"disk", write.disk},
-                              {"address", write.address},
-                              {"blocks", write.blocks},
-                              {"label", write.label},
-                              {"content", write.content},
-                              {"status", name_of(write.status)}});
+    Json one{{"number", write.number}};
+    one.update(to_json(write));
+    one["status"] = name_of(write.status);
+    json["writes"].push_back(std::move(one));
     if (write.over != 0) json["writes"].back()["over"] = write.over;
   }
   return json;

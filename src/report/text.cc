@@ -6,88 +6,9 @@
 #include <bit>
 
 #include "base/printable.h"
-#include "finding/token.h"
 
 namespace sisyfs {
 namespace {
-
-std::string bold(const TextStyle& style, std::string_view text) {
-  return style.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
-}
-std::string red(const TextStyle& style, std::string_view text) {
-  return style.colour ? fmt::format("\033[1;31m{}\033[0m", text) : std::string(text);
-}
-std::string green(const TextStyle& style, std::string_view text) {
-  return style.colour ? fmt::format("\033[1;32m{}\033[0m", text) : std::string(text);
-}
-
-std::string plural(uint64_t n, std::string_view word) {
-  return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : "s");
-}
-
-const char* status_text(WriteStatus status) {
-  switch (status) {
-    case WriteStatus::kPending:
-      return "still in the cache";
-    case WriteStatus::kPersisted:
-      return "persisted";
-    case WriteStatus::kTorn:
-      return "TORN";
-    case WriteStatus::kLost:
-      return "LOST";
-  }
-  return "";
-}
-
-std::string block_range(const WriteRecord& write) {
-  return write.blocks == 1 ? fmt::format("{}", write.address)
-                           : fmt::format("{}-{}", write.address, write.address + write.blocks - 1);
-}
-
-// What the block is, where that is known.
-std::string label_of(const WriteRecord& write) {
-  return write.label.empty() ? "" : ", " + printable(write.label);
-}
-
-// Where a block is used again, whose it was.
-std::string over_text(const Story& story, const WriteRecord& write) {
-  if (write.over == 0) return "";
-  return fmt::format(" [over write {} of '{}']", write.over, printable(story.writes[write.over - 1].op));
-}
-
-void tell_step(std::string& out, const Story& story, size_t i, const TextStyle& style) {
-  const StoryStep& step = story.steps[i];
-  const std::string task = step.task == 0 ? "" : fmt::format(" (task {})", step.task + 1);
-  switch (step.kind) {
-    case StoryStep::Kind::kCrash:
-      out +=
-          fmt::format("  {:>3}  {}  {}{}\n", i + 1, red(style, "POWER CUT"), printable(step.text),
-                      step.lost.empty() ? "" : fmt::format("; lost: write {}", fmt::join(step.lost, ", ")));
-      break;
-    case StoryStep::Kind::kWrite: {
-      const WriteRecord& write = story.writes[step.writes.front() - 1];
-      out += fmt::format("  {:>3}    write {} of {}{}: block {}, {}\n            {}\n", i + 1, write.number,
-                         printable(step.op), task, block_range(write), printable(write.label),
-                         printable(write.content));
-      break;
-    }
-    default: {
-      out += fmt::format("  {:>3}  {}{}: {}\n", i + 1, bold(style, printable(step.op)), task,
-                         printable(step.text));
-      for (uint32_t number : step.writes) {
-        const WriteRecord& write = story.writes[number - 1];
-        out += fmt::format("         write {}: block {}{}: {}{}\n", number, block_range(write),
-                           label_of(write), printable(write.content), over_text(story, write));
-      }
-    }
-  }
-  for (const Observation& seen : step.observed)
-    out += fmt::format("         {} {} ({}): {}\n",
-                       step.kind == StoryStep::Kind::kCrash ? "recovery finds" : "found",
-                       info(seen.kind).name, info(seen.kind).code, printable(seen.text));
-  for (const std::string& expected : step.expected)
-    out += fmt::format("         expected: {}\n", printable(expected));
-}
 
 std::string stop_text(Stop stop) {
   switch (stop) {
@@ -228,16 +149,6 @@ std::string not_tried_text(std::span<const NotTried> all) {
   return out;
 }
 
-std::string count_text(uint64_t n) {
-  const std::string digits = fmt::format("{}", n);
-  std::string out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i != 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
 std::string bytes_text(uint64_t bytes) {
   if (bytes < 10'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
   if (bytes < 10'000'000'000) return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
@@ -248,29 +159,6 @@ std::string seconds_text(double seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
   if (seconds < 100) return fmt::format("{:.1f} s", seconds);
   return fmt::format("{:.0f} s", seconds);
-}
-
-std::string tell(const ToldFinding& told, const TextStyle& style) {
-  const Finding& finding = told.finding;
-  const FindingInfo& kind = info(finding.kind);
-  const Story& story = told.story;
-  std::string out =
-      fmt::format("{} {} ({}, {}): {}\n", red(style, "FOUND"), bold(style, kind.name), kind.code,
-                  kind.severity == Severity::kCritical ? "critical" : "repairable", kind.says);
-  out += fmt::format("  {}{}{}: {}, {}, {}, {}\n\n", printable(finding.setup.target),
-                     finding.setup.settings.empty() ? "" : " ",
-                     printable(fmt::format("{}", fmt::join(finding.setup.settings, " "))),
-                     plural(story.steps.size(), "step"), plural(story.ops(), "op"),
-                     plural(story.crashes(), "power cut"), plural(story.writes.size(), "write"));
-  for (size_t i = 0; i < story.steps.size(); ++i) tell_step(out, story, i, style);
-  if (!story.writes.empty()) {
-    out += "\n  The writes:\n";
-    for (const WriteRecord& write : story.writes)
-      out += fmt::format("    {:>2}  block {:<5} {:<40} {}\n", write.number, block_range(write),
-                         printable(write.label), status_text(write.status));
-  }
-  out += fmt::format("\n  Replay: ./sisyfs replay {}\n", make_token(finding));
-  return out;
 }
 
 std::string closing_statement(const Setup& setup, const Check& check, const SearchOptions& options,

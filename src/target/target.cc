@@ -5,8 +5,7 @@
 namespace sisyfs {
 
 std::string error_text(const Walk& walk) {
-  return fmt::format("{} cannot be read: {}", walk.where.text(),
-                     walk.why != nullptr ? walk.why : errno_text(walk.error));
+  return fmt::format("{} cannot be read: {}", walk.where.text(), errno_text(walk.error));
 }
 
 std::string to_text(const Problem& problem, const TargetKind& kind, Target& target) {

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "target/problem.h"
 #include "target/snapshot.h"
@@ -37,10 +38,9 @@ class Media;
 
 // The tree of a mounted target as it was read back, or where that failed.
 struct Walk {
-  int error = 0;  // an errno: the tree cannot be read
+  int error = 0;  // an errno, or an OwnError (op.h): the tree cannot be read
   Path where;     // the path at which that happened
   Tree tree;
-  const char* why = nullptr;  // what it showed that makes no sense, a constant; null: a call answered `error`
 };
 
 // "/a cannot be read: EIO", of a walk that ended with an error.
@@ -96,9 +96,10 @@ class ChecksOffline {
 // Naming blocks, for reports.
 class NamesBlocks {
  public:
-  // What a block of a disk holds: "inode 2", "bitmap". Empty if not known.
-  virtual std::string name_block(uint64_t address) const {
-    (void)address;
+  // What a block of a disk holds: "inode 2", "bitmap". Empty if not known. `media` hold what the disks held
+  // right after the block was written. Changes nothing that the target remembers.
+  virtual std::string name_block(uint64_t address, Media& media) const {
+    (void)address, (void)media;
     return {};
   }
   // What these blocks, written from `address` on, say: "file0 absent". Empty if not known.
@@ -128,6 +129,9 @@ class HasFaults {
   virtual uint32_t take_faults() = 0;
   // The last fault in words; empty if there was none.
   virtual std::string fault_text() const = 0;
+  // Where its code was then: "rename_entry (notesfs.c:123) in libnotesfs.so", the innermost function first.
+  // Empty where that is not known.
+  virtual std::vector<std::string> fault_frames() const { return {}; }
 
  protected:
   ~HasFaults() = default;

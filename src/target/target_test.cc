@@ -161,8 +161,8 @@ TEST(FaultTest, OnlyALeakLeavesAnAnswer) {
 
 TEST(TargetTest, AWalkThatEndedEarlySaysWhy) {
   EXPECT_EQ(error_text({.error = EIO, .where = Path("/a"), .tree = {}}), "/a cannot be read: EIO");
-  EXPECT_EQ(error_text({.error = EBADMSG, .where = Path("/"), .tree = {}, .why = "it has no type"}),
-            "/ cannot be read: it has no type");
+  EXPECT_EQ(error_text({.error = kShortFile, .where = Path("/b"), .tree = {}}),
+            "/b cannot be read: it ends before its size");
 }
 
 }  // namespace

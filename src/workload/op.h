@@ -161,9 +161,27 @@ struct Op {
 };
 static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 
+// What the checker says where a call has no errno to say it with. Beyond all errnos; errno_text() has the
+// words.
+enum OwnError : int {
+  kNoErrno = 1 << 16,  // the call answers a negative number that is no errno
+  kTooManyBytes,       // the call says that it read more than it was asked for
+  kNoDirectory,        // the root is no directory
+  kBadName,            // a directory lists a name that cannot be one
+  kNameTwice,          // a directory lists a name twice
+  kLongName,           // a path is longer than the checker can follow
+  kBadType,            // something has no type, or one that is none
+  kOtherType,          // each of its names has another type
+  kBadMode,            // its mode has more than permission bits
+  kTooManyObjects,     // more than the checker follows
+  kTooLarge,           // a file is larger than any that was written
+  kShortFile,          // a file ends before its size
+  kBadLink,            // a symbolic link has no content, or more than there can be
+};
+
 // The answer of a call.
 struct OpResult {
-  int error = 0;       // 0 or an errno; with an errno the other fields are zero
+  int error = 0;       // 0, an errno or an OwnError; then the other fields are zero
   uint64_t value = 0;  // write, write_sync, append, read, getxattr: number of bytes; stat: size; also of
                        // these on handles; readdir, listxattr: number of names; otherwise 0
   Digest data;         // read, getxattr: digest of the bytes; readdir, listxattr: digest of the names, in any
@@ -199,7 +217,7 @@ std::string to_text(const Op& op);
 // The inverse of to_text(). The error names the column: "unknown op 'renam' in column 1".
 Result<Op> parse_op(std::string_view line);
 
-// "ENOENT"; "0" for 0.
+// "ENOENT"; "0" for 0; "a number that is no errno" for an OwnError.
 std::string errno_text(int error);
 // The errno with this name, 0 for "0", or -1 if there is none.
 int errno_named(std::string_view text);

@@ -283,7 +283,24 @@ Result<Op> parse_op(std::string_view line) {
 }
 
 std::string errno_text(int error) {
+  static constexpr const char* kOwn[] = {
+      "a number that is no errno",
+      "more bytes than were asked for",
+      "the root is no directory",
+      "readdir gives a name that cannot be one",
+      "readdir gives this name twice",
+      "its path is too long",
+      "stat gives no type, or one that is none",
+      "its id is that of a file of another type",
+      "its mode has bits beyond 0777",
+      "there is no end of files and directories",
+      "its size is larger than all that was written",
+      "it ends before its size",
+      "a symbolic link has no content, or no end",
+  };
   if (error == 0) return "0";
+  if (error >= kNoErrno && static_cast<size_t>(error - kNoErrno) < std::size(kOwn))
+    return kOwn[error - kNoErrno];
   const char* name = ::strerrorname_np(error);
   return name ? name : fmt::format("errno {}", error);
 }

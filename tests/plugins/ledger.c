@@ -16,6 +16,7 @@ enum fault {
   CACHE,         /* no fault: claims the contract structure */
   NO_REPLAY,     /* mount ignores the journal; fsck replays it */
   NOT_CLEARED,   /* mount replays and leaves the head, so fsck has something to do */
+  CODED,         /* so does it, and fsck says so by codes of the catalogue */
   OTHER_FSCK,    /* fsck clears the head and does not replay */
   NEVER_FLUSHES, /* claims the contract structure and never flushes */
   OTHER_ERRNOS,  /* no fault: too small for any directory, and refuses the root with EPERM */
@@ -158,7 +159,7 @@ static int ledger_format(const sisyfs_disk *disk) {
 static int ledger_mount(const sisyfs_disk *disk, void **fs) {
   struct directory directory;
   const int replays = LEDGER_FAULT != NO_REPLAY && LEDGER_FAULT < LAZY;
-  int error = replays ? replay(disk, LEDGER_FAULT != NOT_CLEARED) : 0;
+  int error = replays ? replay(disk, LEDGER_FAULT != NOT_CLEARED && LEDGER_FAULT != CODED) : 0;
   if (error == 0) error = load_directory(disk, &directory);
   if (error != 0) return error;
   *fs = (void *)(uintptr_t)disk;
@@ -290,11 +291,20 @@ static int ledger_stat(void *self, const char *path, sisyfs_stat *out) {
   return 0;
 }
 
+/* What the journal holds, by a name of the catalogue, by a code of it, or by a word that it does not have. */
+static const char *coded(const sisyfs_disk *disk, int block) {
+  struct inode inode;
+  if (get_raw(disk, kNewInode, &inode) != 0 || inode.length > UNIT) return "journal: it was not replayed";
+  return block == kInodes && inode.length == 0 ? "lost-block: the journal was not replayed"
+                                               : "M3: the journal was not replayed";
+}
+
 static int ledger_fsck(const sisyfs_disk *disk, int repair, sisyfs_problem problem, void *report) {
   const int block = pending(disk);
   if (block < 0) return block;
   if (block == 0) return 0;
-  problem(report, repair, 0, "the journal was not replayed");
+  problem(report, repair, LEDGER_FAULT == CODED,
+          LEDGER_FAULT == CODED ? coded(disk, block) : "the journal was not replayed");
   if (!repair) return 0;
   return LEDGER_FAULT == OTHER_FSCK ? put_head(disk, 0) : replay(disk, 1);
 }

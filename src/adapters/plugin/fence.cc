@@ -28,7 +28,7 @@ namespace {
 constexpr int kTick = SIGVTALRM;  // of the timer that ends calls; no other code uses it
 constexpr int kReturned = 113;    // exit code of a process that tried a call and came back
 constexpr double kTickSeconds = 0.2;
-constexpr size_t kSignalStack = size_t{64} << 10;
+constexpr size_t kSignalStack = size_t{128} << 10;
 
 // The fence whose call this thread is in. A plain pointer: it is read in a signal handler.
 thread_local Fence* current = nullptr;
@@ -106,6 +106,7 @@ struct FenceSignals {
   }
 
   static void on_death(int signal, siginfo_t* info, void* context) {
+    if (StackSamples::gives_up()) return;  // does not come back, if the stack was being followed
     if (signal == SIGSEGV && page_watcher != nullptr && page_watcher(info->si_addr)) return;
     if (is_strange_child()) _exit(0);
     Fence* fence = current;
@@ -122,14 +123,18 @@ struct FenceSignals {
     const intptr_t beyond =
         reinterpret_cast<intptr_t>(info->si_addr) - reinterpret_cast<intptr_t>(stack_of(context));
     if (signal == SIGSEGV && beyond > -65536 && beyond < 4096) fence->said_ = "SIGSEGV: its stack is used up";
+    fence->samples_.clear();
+    fence->samples_.take(fence->code_);
     fence->jump(kDied);
   }
 
-  static void on_tick(int, siginfo_t*, void*) {
+  static void on_tick(int, siginfo_t*, void* context) {
     Fence* fence = current;
     if (fence == nullptr) return;
     const uint32_t ticks = fence->ticks_ + 1;
     fence->ticks_ = ticks;
+    if (StackSamples::is_following()) return;  // the call is being ended
+    if (fence->inside_ != 0) fence->samples_.take(code_of(context), true);
     if (ticks * kTickSeconds < fence->limits_.seconds) return;
     if (fence->inside_ == 0) {
       fence->time_is_up_ = 1;
@@ -148,6 +153,7 @@ struct ThreadSetup {
   ThreadSetup() : stack(std::make_unique<std::byte[]>(kSignalStack)) {
     FenceSignals::install();
     if (claimed == nullptr) Fence::claim_process();
+    StackSamples::prepare();
     stack_t on{.ss_sp = stack.get(), .ss_flags = 0, .ss_size = kSignalStack};
     sigaltstack(&on, nullptr);
     sigevent event{};
@@ -209,6 +215,7 @@ bool Fence::enter() {
   time_is_up_ = 0;
   said_ = nullptr;
   code_ = nullptr;
+  samples_.clear();
   signal_ = 0;
   if (black_box != nullptr && !trying_) {
     static uint64_t tried[BlackBox::kMostDeaths];
@@ -288,6 +295,8 @@ void Fence::die_at(uint32_t fault, const char* text, const void* code) {
   code_ = code;
   std::strncpy(words_, text, sizeof words_ - 1);
   said_ = words_;
+  if (fault != kHung || time_is_up_ == 0) samples_.clear();
+  samples_.take(nullptr);
   jump(fault);
 }
 

@@ -5,7 +5,8 @@
 // loads memory that was saved before.
 //
 //   Fence fence(limits);
-//   if (!fence.run([&] { answer = plugin->create(fs, path); })) tell(fence.fault(), fence.text());
+//   if (!fence.run([&] { answer = plugin->create(fs, path); }))
+//     tell(fence.fault(), fence.text(), fence.samples().text());
 //
 // A callback of the checker, called by foreign code, opens a gate. A fault in it is a fault of the checker.
 //
@@ -25,6 +26,7 @@
 #include <utility>
 
 #include "adapters/plugin/black_box.h"
+#include "adapters/plugin/stack_samples.h"
 #include "target/target.h"
 
 namespace sisyfs {
@@ -66,6 +68,8 @@ class Fence {
   // The last fault (target/target.h), and its text.
   uint32_t fault() const { return fault_; }
   std::string text() const;
+  // Where the code was then; of a call that did not return, each time that it was looked at.
+  const StackSamples& samples() const { return samples_; }
 
   // Counts an access to the disk; too many end the call.
   void count_access() {
@@ -125,6 +129,7 @@ class Fence {
   void* address_ = nullptr;     // that was accessed
   const void* code_ = nullptr;  // the address of the code that caused the fault
   const char* said_ = nullptr;
+  StackSamples samples_;
   char words_[200] = {};
 };
 

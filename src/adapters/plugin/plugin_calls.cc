@@ -32,10 +32,10 @@ OpResult failure(int64_t count) { return OpResult::of(errno_in(count)); }
 int errno_in(int64_t count) {
   constexpr int64_t kLargest = 4095;
   if (count >= 0) return 0;
-  return count < -kLargest ? EOVERFLOW : static_cast<int>(-count);
+  return count < -kLargest ? kNoErrno : static_cast<int>(-count);
 }
 
-int errno_of(int result) { return result > 0 ? EOVERFLOW : errno_in(result); }
+int errno_of(int result) { return result > 0 ? kNoErrno : errno_in(result); }
 
 OpSet PluginCalls::ops_of(const sisyfs_plugin& t) {
   OpSet ops(OpKind::kReaddir, OpKind::kStat, OpKind::kRemount);
@@ -124,7 +124,7 @@ OpResult PluginCalls::apply(void* fs, const Op& op, PluginHandles& handles) {
       return answer(table_.setxattr(fs, path, other, buffer_.data(), op.length));
     case OpKind::kGetxattr: {
       const int64_t size = table_.getxattr(fs, path, other, buffer_.data(), kLargestValue);
-      if (size < 0 || size > kLargestValue) return size < 0 ? failure(size) : OpResult::of(EOVERFLOW);
+      if (size < 0 || size > kLargestValue) return size < 0 ? failure(size) : OpResult::of(kTooManyBytes);
       return OpResult::read(std::span(buffer_).first(static_cast<size_t>(size)));
     }
     case OpKind::kRemovexattr:
@@ -191,7 +191,7 @@ OpResult PluginCalls::written(int64_t count) {
 }
 
 OpResult PluginCalls::was_read(const Op& op, int64_t count) {
-  if (count < 0 || count > op.length) return count < 0 ? failure(count) : OpResult::of(EOVERFLOW);
+  if (count < 0 || count > op.length) return count < 0 ? failure(count) : OpResult::of(kTooManyBytes);
   return OpResult::read(std::span(buffer_).first(static_cast<size_t>(count)));
 }
 
@@ -238,11 +238,6 @@ int PluginCalls::guarded(Call&& call) {
   return errno_in(result);
 }
 
-int PluginCalls::nonsense(Walk& out, const char* why, int error) {
-  out.why = why;
-  return error;
-}
-
 Walk PluginCalls::walk(void* fs, const PluginHandles& handles) {
   Walk out;
   out.where = Path("/");
@@ -269,7 +264,7 @@ int PluginCalls::walk_root(void* fs, Walk& out) {
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type != SISYFS_DIRECTORY) return nonsense(out, "its stat does not say SISYFS_DIRECTORY");
+  if (stat.type != SISYFS_DIRECTORY) return kNoDirectory;
   known_.push_back({stat.id, kRootNode, stat.links, stat.type});
   if (const int error = walk_directory(fs, kRootNode, out)) return error;
   if (const int error = walk_mode(fs, kRootNode, out)) return error;
@@ -288,13 +283,11 @@ int PluginCalls::walk_directory(void* fs, NodeId directory, Walk& out) {
   for (size_t i = 0; i < lists_[level].count; ++i) {
     const std::string& name = lists_[level].names[i];
     out.where = here;
-    if (name.empty()) return nonsense(out, "its readdir gives an empty name");
-    if (name.find('/') != std::string::npos)
-      return nonsense(out, "its readdir gives a name with a '/' in it");
-    if (!Path::holds(name)) return nonsense(out, "its readdir gives a name that no path holds");
-    if (!here.has_room_for(name)) return ENAMETOOLONG;
+    const bool good = !name.empty() && name.find('/') == std::string::npos && Path::holds(name);
+    if (!good) return kBadName;
+    if (!here.has_room_for(name)) return kLongName;
     out.where = here.child(name);
-    if (out.tree.child(directory, name) != kNoNode) return nonsense(out, "readdir gives this name twice");
+    if (out.tree.child(directory, name) != kNoNode) return kNameTwice;
     if (const int error = walk_entry(fs, directory, name, out)) return error;
   }
   out.where = here;
@@ -305,16 +298,14 @@ int PluginCalls::walk_entry(void* fs, NodeId directory, const std::string& name,
   const CPath path(out.where);
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat(fs, path, &stat); })) return error;
-  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK)
-    return nonsense(out, "the type in its stat is none of enum sisyfs_file_type");
+  if (stat.type < SISYFS_FILE || stat.type > SISYFS_SYMLINK) return kBadType;
   if (stat.id != 0 && stat.type != SISYFS_DIRECTORY) {
     const auto met =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.id == stat.id; });
-    if (met != known_.end() && met->type != stat.type)
-      return nonsense(out, "the id in its stat is that of a file of another type");
+    if (met != known_.end() && met->type != stat.type) return kOtherType;
     if (met != known_.end()) return out.tree.add_name(met->node, directory, name), 0;
   }
-  if (known_.size() == kMostNames) return nonsense(out, "the tree has more than 10,000 objects");
+  if (known_.size() == kMostNames) return kTooManyObjects;
   const FileType type = stat.type == SISYFS_FILE        ? FileType::kFile
                         : stat.type == SISYFS_DIRECTORY ? FileType::kDirectory
                                                         : FileType::kSymlink;
@@ -343,13 +334,13 @@ int PluginCalls::walk_file(void* fs, NodeId node, uint64_t size, Walk& out) {
 
 template <class Read>
 int PluginCalls::read_all(NodeId node, uint64_t size, Walk& out, Read read) {
-  if (size > left_bytes_) return EFBIG;
+  if (size > left_bytes_) return kTooLarge;
   left_bytes_ -= size;
   for (uint64_t at = 0; at < size;) {
     const auto length = static_cast<uint32_t>(std::min<uint64_t>(size - at, kLargestValue));
     int64_t count = 0;
     if (const int error = guarded([&] { return count = read(at, length); })) return error;
-    if (count != length) return nonsense(out, "read gives fewer bytes than stat says, or more", EIO);
+    if (count != length) return count < length ? kShortFile : kTooManyBytes;
     out.tree.write(node, at, std::span(buffer_).first(length));
     at += length;
   }
@@ -360,7 +351,7 @@ int PluginCalls::read_all(NodeId node, uint64_t size, Walk& out, Read read) {
 int PluginCalls::walk_handle(void* fs, void* handle, uint32_t number, Walk& out) {
   sisyfs_stat stat{};
   if (const int error = guarded([&] { return table_.stat_handle(fs, handle, &stat); })) return error;
-  if (stat.type != SISYFS_FILE) return nonsense(out, "the stat of its handle says no SISYFS_FILE");
+  if (stat.type != SISYFS_FILE) return kBadType;
   const NodeId node = out.tree.make_nameless(number);
   return read_all(node, stat.size, out, [&](uint64_t at, uint32_t length) {
     return table_.read_handle(fs, handle, at, buffer_.data(), length);
@@ -372,7 +363,7 @@ int PluginCalls::walk_mode(void* fs, NodeId node, Walk& out) {
   const CPath path(out.where);
   uint32_t mode = 0;
   if (const int error = guarded([&] { return table_.mode(fs, path, &mode); })) return error;
-  if ((mode & ~uint32_t{kAllModeBits}) != 0) return nonsense(out, "its mode has bits beyond 0777");
+  if ((mode & ~uint32_t{kAllModeBits}) != 0) return kBadMode;
   if (mode != out.tree.node(node).mode) out.tree.set_mode(node, static_cast<uint16_t>(mode));
   return 0;
 }
@@ -384,8 +375,7 @@ int PluginCalls::walk_symlink(void* fs, NodeId node, Walk& out) {
         return length = table_.readlink(fs, path, reinterpret_cast<char*>(buffer_.data()), kLargestLink);
       }))
     return error;
-  if (length <= 0 || length > kLargestLink)
-    return nonsense(out, "its readlink gives no length from 1 to 4096");
+  if (length <= 0 || length > kLargestLink) return kBadLink;
   out.tree.write(node, 0, std::span(buffer_).first(static_cast<size_t>(length)));
   return 0;
 }
@@ -401,7 +391,7 @@ int PluginCalls::walk_xattrs(void* fs, NodeId node, Walk& out) {
     if (const int error =
             guarded([&] { return size = table_.getxattr(fs, path, name, buffer_.data(), kLargestValue); }))
       return error;
-    if (size > kLargestValue) return EOVERFLOW;
+    if (size > kLargestValue) return kTooManyBytes;
     out.tree.set_xattr(node, names_.names[i], std::span(buffer_).first(static_cast<size_t>(size)));
   }
   return 0;

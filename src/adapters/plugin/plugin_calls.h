@@ -23,9 +23,9 @@
 
 namespace sisyfs {
 
-// The errno that a negative count stands for; 0: none. A number that is no errno becomes EOVERFLOW.
+// The errno that a negative count stands for; 0: none. A number that is no errno becomes kNoErrno (op.h).
 int errno_in(int64_t count);
-// The same of a call that returns 0 or an errno: a positive number becomes EOVERFLOW as well.
+// The same of a call that returns 0 or an errno: a positive number becomes kNoErrno as well.
 int errno_of(int result);
 
 // The handles of a plug-in that are open, by their numbers (Tree::kHandles).
@@ -84,8 +84,6 @@ class PluginCalls {
   int walk_mode(void* fs, NodeId node, Walk& out);
   int walk_symlink(void* fs, NodeId node, Walk& out);
   int walk_xattrs(void* fs, NodeId node, Walk& out);
-  // What it showed makes no sense: for this reason, a constant, told with this errno.
-  static int nonsense(Walk& out, const char* why, int error = EBADMSG);
   // 0 or an errno; EIO if the call died.
   template <class Call>
   int guarded(Call&& call);

@@ -121,8 +121,8 @@ Status try_start(PluginHost& host, const DiskSetup& setup, FreshContent fresh) {
   if (Status s = tell("format", target->format(disk)); !s) return s;
   if (Status s = tell("mount", target->mount(disk)); !s) return s;
   const Walk walk = target->walk();
-  if (Status s = tell("a look at the root directory", walk.why == nullptr ? walk.error : 0); !s) return s;
-  if (walk.why == nullptr) return {};
+  if (Status s = tell("a look at the root directory", walk.error < kNoErrno ? walk.error : 0); !s) return s;
+  if (walk.error == 0) return {};
   return bad_input(
       fmt::format("{} cannot be brought to its start: {}", host.code().path(), error_text(walk)));
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,11 +17,35 @@
 namespace sisyfs {
 namespace {
 
-// The problems that the fsck of a plug-in reports; their texts come from the plug-in.
-constexpr ProblemKind kProblems[] = {
-    {"P1", "harmless", Severity::kRepairable, "text {0}"},
-    {"P2", "lost", Severity::kCritical, "text {0}"},
+// The problems that the fsck of a plug-in reports; their texts come from the plug-in. Each is harmless or
+// not. Those of the catalogue are told by its code or name in front of the text.
+constexpr std::pair<const char*, const char*> kNamedProblems[] = {
+    {"M1", "dead-block"},  {"M2", "lost-block"},  {"M3", "double-pointer"}, {"M4", "content-error"},
+    {"M5", "dead-node"},   {"M6", "shared-node"}, {"M7", "lost-node"},      {"M8", "bad-entry"},
+    {"M9", "bad-summary"}, {"M10", "lost-root"},
 };
+constexpr auto kProblems = [] {
+  std::array<ProblemKind, 2 + 2 * std::size(kNamedProblems)> all{};
+  all[0] = {"P1", "harmless", Severity::kRepairable, "text {0}"};
+  all[1] = {"P2", "lost", Severity::kCritical, "text {0}"};
+  size_t next = 2;
+  for (const auto& [code, name] : kNamedProblems)
+    for (const Severity severity : {Severity::kRepairable, Severity::kCritical})
+      all[next++] = {code, name, severity, "text {0}"};
+  return all;
+}();
+constexpr uint16_t kFirstNamed = 2;
+
+// The problem of the catalogue that a text begins with, "lost-block: ..." or "M2: ...", and the text behind
+// it. Without one, the position of P1, and the whole text.
+std::pair<uint16_t, std::string_view> named_problem(std::string_view text) {
+  const size_t end = text.find(": ");
+  if (end == text.npos) return {0, text};
+  const std::string_view word = text.substr(0, end);
+  for (uint16_t kind = kFirstNamed; kind < std::size(kProblems); kind += 2)
+    if (word == kProblems[kind].code || word == kProblems[kind].name) return {kind, text.substr(end + 2)};
+  return {0, text};
+}
 
 constexpr uint32_t kMostProblems = 100'000;  // of one fsck
 
@@ -123,23 +149,37 @@ class PluginTarget : public Target,
     fresh_ = false;
   }
 
-  std::string name_block(uint64_t address) const override {
+  // Its memory is as before the first call meanwhile: the disk is not mounted there, and the code may have
+  // died.
+  std::string name_block(uint64_t address, Media& media) const override {
     std::array<char, 80> text{};
-    if (dead_) return {};
+    if (memory_ == nullptr && dead_) return {};
+    std::optional<MemoryImage> now;
+    if (memory_ != nullptr) {
+      now = memory_->save();
+      memory_->load(host_->fresh());
+    }
+    Disk* const attached = host_->disk().attached();
+    host_->disk().attach(&media);
     int error = 0;
     const bool lived =
         host_->fence().run([&] { error = table_.name_block(face(), address, text.data(), text.size() - 1); });
+    host_->disk().attach(attached);
+    if (now) memory_->load(*now);
     return lived && error == 0 ? text.data() : std::string();
   }
   std::string describe_write(uint64_t, std::span<const std::byte>) const override { return {}; }
 
   std::string problem_text(const Problem& problem) const override {
-    return fmt::format("{}{}", texts_[static_cast<size_t>(problem.context[0])],
+    const ProblemKind& kind = kProblems[problem.kind];
+    const std::string name = problem.kind < kFirstNamed ? "" : fmt::format("{} {}: ", kind.code, kind.name);
+    return fmt::format("{}{}{}", name, texts_[static_cast<size_t>(problem.context[0])],
                        problem.repaired ? " (repaired)" : "");
   }
 
   uint32_t take_faults() override { return std::exchange(faults_, 0); }
   std::string fault_text() const override { return fault_text_; }
+  std::vector<std::string> fault_frames() const override { return fault_samples_.text(); }
 
   void fail_allocation(uint32_t number) override {
     sisyfs_arena_control& control = host_->code().namespace_of()->control();
@@ -248,6 +288,7 @@ class PluginTarget : public Target,
 
   void note_fault(std::string_view what) {
     set_fault(host_->fence().fault(), fmt::format("{}: {}", what, host_->fence().text()));
+    fault_samples_ = host_->fence().samples();
     dead_ = true;
     mounted_ = false;
   }
@@ -255,6 +296,7 @@ class PluginTarget : public Target,
   void set_fault(uint32_t fault, std::string text) {
     faults_ |= fault;
     fault_text_ = std::move(text);
+    fault_samples_.clear();
   }
 
   // A fault if the memory limit was exceeded.
@@ -355,10 +397,11 @@ class PluginTarget : public Target,
     if (++target.told_ > kMostProblems)
       target.host_->fence().die(kHung, "its fsck tells problems without end");
     const Fence::Gate gate(target.host_->fence());
-    const std::string_view words(text, length);
+    const auto [kind, words] = named_problem({text, length});
     auto at = std::find(target.texts_.begin(), target.texts_.end(), words);
     if (at == target.texts_.end()) at = target.texts_.insert(at, std::string(words));
-    target.reporting_->add(lost != 0 ? 1 : 0, repaired != 0, {at - target.texts_.begin()});
+    target.reporting_->add(static_cast<uint16_t>(kind + (lost != 0 ? 1 : 0)), repaired != 0,
+                           {at - target.texts_.begin()});
   }
 
   std::shared_ptr<PluginHost> host_;
@@ -375,6 +418,7 @@ class PluginTarget : public Target,
   DiskTape tape_;
   uint32_t faults_ = 0;
   std::string fault_text_;
+  StackSamples fault_samples_;
   RepairReport* reporting_ = nullptr;
   std::vector<std::string> texts_;  // of problems
   uint32_t told_ = 0;               // problems of this fsck

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace sisyfs {
 
@@ -12,6 +13,12 @@ namespace sisyfs {
 // what the dynamic linker knows: "pebble_write+0x4c in libpebblefs.so" or "0x14a6 in libnotesfs.so". Empty if
 // the address lies in no library. The first call for an address may start a process.
 std::string source_location(const void* code);
+
+// The same, and then the functions into which this one was inlined, from the inside outwards.
+std::vector<std::string> source_locations(const void* code);
+
+// As source_location(), without the line: "rename_entry in libpebblefs.so".
+std::string function_name(const void* code);
 
 // The address of the call instruction that returns to this address.
 inline const void* call_before(const void* returns) {

@@ -561,7 +561,7 @@ int Campaign::print() {
     if (const Status s = deaths_explained(request_.output); !s) return fail(s.error());
   const bool text = request_.output.json != "-";
   if (text) {
-    for (const ToldFinding& finding : report_.findings) fmt::print("{}\n", tell(finding, text_style()));
+    fmt::print("{}", tell_all(report_.findings, text_style(request_.output.verbose)));
     fmt::print("{}", campaign_table(report_, text_style()));
   }
   if (!request_.output.json.empty())

@@ -328,12 +328,12 @@ TEST(F2fsTest, BlocksAreNamedAndDescribed) {
   const TargetKind kind = kind_of(Config{});
   const auto target = kind.make();
   const NamesBlocks& names = *target->names_blocks();
-  EXPECT_EQ(names.name_block(0), "header of checkpoint pack 0");
-  EXPECT_EQ(names.name_block(5), "footer of checkpoint pack 1");
-  EXPECT_EQ(names.name_block(6), "SIT block 0, copy 0");
-  EXPECT_EQ(names.name_block(6 + 30), "NAT block 0, copy 0");
-  EXPECT_EQ(names.name_block(6 + 38 + 60 + 5), "segment 1 block 1");
   Media disk{Image(kind.disks)};
+  EXPECT_EQ(names.name_block(0, disk), "header of checkpoint pack 0");
+  EXPECT_EQ(names.name_block(5, disk), "footer of checkpoint pack 1");
+  EXPECT_EQ(names.name_block(6, disk), "SIT block 0, copy 0");
+  EXPECT_EQ(names.name_block(6 + 30, disk), "NAT block 0, copy 0");
+  EXPECT_EQ(names.name_block(6 + 38 + 60 + 5, disk), "segment 1 block 1");
   ASSERT_EQ(target->format(disk), 0);
   std::vector<std::byte> bytes(148);
   disk.state().current.read(BlockAddress(3), bytes);

@@ -73,7 +73,7 @@ class F2fsTarget : public Target,
     return out;
   }
 
-  std::string name_block(uint64_t address) const override {
+  std::string name_block(uint64_t address, Media&) const override {
     const Layout& layout = core_.layout();
     const auto a = static_cast<unsigned>(address);
     if (a < layout.sit_start()) {
@@ -172,9 +172,9 @@ class F2fsTarget : public Target,
     for (unsigned i = 0; i < count && error == 0; ++i) {
       const Dentry& dentry = entries[i].dentry;
       const std::string_view name = entries[i].text();
-      if (!Path::holds(name) || name.find('/') != name.npos || !here.has_room_for(name)) return EIO;
+      if (!Path::holds(name) || name.find('/') != name.npos || !here.has_room_for(name)) return kBadName;
       out.where = here.child(name);
-      if (out.tree.child(to, name) != kNoNode) return EIO;
+      if (out.tree.child(to, name) != kNoNode) return kNameTwice;
       const Node node = core_.node(dentry.ino);
       if ((seen_ & only(dentry.ino)) != 0 || node.kind != NodeKind::kInode ||
           node.directory != dentry.directory)

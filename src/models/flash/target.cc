@@ -78,7 +78,7 @@ class FlashTarget : public Target, public SavesMemory, public NamesBlocks, publi
     return out;
   }
 
-  std::string name_block(uint64_t address) const override {
+  std::string name_block(uint64_t address, Media&) const override {
     return fmt::format("unit {} page {}", address / core_.config().pages, address % core_.config().pages);
   }
   std::string describe_write(uint64_t, std::span<const std::byte> bytes) const override {

@@ -102,7 +102,7 @@ class JournalTarget : public Target,
     return out;
   }
 
-  std::string name_block(uint64_t address) const override {
+  std::string name_block(uint64_t address, Media&) const override {
     return journal::name_block(core_.layout(), address);
   }
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
@@ -196,10 +196,12 @@ class JournalTarget : public Target,
   }
 
   int walk_entry(std::string_view name, Ino ino, Type type, const Path& here, NodeId to, Walk& out) {
-    if (!Path::holds(name) || !here.has_room_for(name)) return EIO;
+    if (!Path::holds(name) || !here.has_room_for(name)) return kBadName;
     out.where = here.child(name);
     const Inode inode = core_.inode(ino);
-    if (out.tree.child(to, name) != kNoNode || inode.type != type || core_.failed() != 0) return EIO;
+    if (core_.failed() != 0) return EIO;
+    if (out.tree.child(to, name) != kNoNode) return kNameTwice;
+    if (inode.type != type) return kOtherType;
     if (nodes_[ino] != kNoNode) {
       if (type == Type::kDirectory) return EIO;
       out.tree.add_name(nodes_[ino], to, name);

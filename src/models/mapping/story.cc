@@ -161,6 +161,7 @@ template <class Core, bool kCounter>
 void MappingTeller<Core, kCounter>::step(const State& from, Choice choice, const State& to) {
   const Move move = Move::of(choice);
   StoryStep step;
+  step.step = static_cast<uint32_t>(story_.steps.size()) + 1;
   step.task = move.task;
   switch (move.kind) {
     case Move::kCrash:

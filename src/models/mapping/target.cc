@@ -186,7 +186,7 @@ class MappingTarget : public Target, public SavesMemory, public ChecksOffline, p
     if (io.failed) report->error = EIO;
   }
 
-  std::string name_block(uint64_t address) const override { return name_of_block(Core{}, address); }
+  std::string name_block(uint64_t address, Media&) const override { return name_of_block(Core{}, address); }
   std::string describe_write(uint64_t address, std::span<const std::byte> bytes) const override {
     // The words of the direct form, for a medium that holds nothing but this write.
     Media disk(Image(Geometry{kBlockBytes, BlockCount(block_count(config_))}));
