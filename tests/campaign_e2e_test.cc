@@ -38,6 +38,16 @@ json without_times(json report) {
   return report;
 }
 
+// Nobody has said that units of the flash may go bad: the target claims that it works on with them.
+TEST(CampaignTest, WhoIgnoresWhatABadUnitRefusesIsFound) {
+  for (const std::string wrong : {"refused=ignore-erase", "refused=ignore-program"}) {
+    const Answer answer = check("flash --set " + wrong + " --states 100000");
+    EXPECT_EQ(answer.code, 1) << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr(wrong + " erase_cycles=2"));
+    EXPECT_EQ(run("replay " + token_in(answer.text)).code, 1);
+  }
+}
+
 TEST(CampaignTest, AFindingEndsItAndIsToldInTheSimplestStage) {
   const Answer answer = check("f2fs --set rollforward=off");
   EXPECT_EQ(answer.code, 1) << answer.text;

@@ -13,6 +13,7 @@
 #include "finding/disk_check.h"
 #include "judge/disk_system.h"
 #include "models/f2fs/check.h"
+#include "models/flash/check.h"
 #include "models/journal/check.h"
 #include "models/mapping/check.h"
 
@@ -23,15 +24,18 @@ using Settings = std::vector<std::string>;
 
 DiskSetup setup_of(const std::string& target, const Settings& settings) {
   const bool mapping = target == "link" || target == "index";
-  const auto specs = mapping            ? mapping::option_specs()
-                     : target == "f2fs" ? f2fs::option_specs()
-                                        : journal::option_specs();
+  const auto specs = mapping             ? mapping::option_specs()
+                     : target == "f2fs"  ? f2fs::option_specs()
+                     : target == "flash" ? flash::option_specs()
+                                         : journal::option_specs();
   const Result<Options> options = Options::parse(specs, settings);
   EXPECT_TRUE(options);
   if (mapping)
     return mapping::disk_setup_of(target == "link" ? mapping::Model::kLink : mapping::Model::kIndex,
                                   *options);
-  Result<DiskSetup> setup = target == "f2fs" ? f2fs::setup_of(*options) : journal::setup_of(*options);
+  Result<DiskSetup> setup = target == "f2fs"    ? f2fs::setup_of(*options)
+                            : target == "flash" ? flash::setup_of(*options)
+                                                : journal::setup_of(*options);
   EXPECT_TRUE(setup);
   return *std::move(setup);
 }
@@ -138,6 +142,17 @@ std::vector<Case> cases() {
        {"reuse=checkpoint", "reuse=lifo", "reuse=fifo", "bitmaps=off", "cp_order=footer-first",
         "cp_order=tables-last", "cp_flush=off", "rollforward=off"})
     all.push_back({"f2fs", with(small, {setting}), 2});
+  // Raw flash; small units, so that each third op cleans.
+  const Settings narrow = {"units=2", "inodes=1", "files=1"};
+  for (const Settings& setting :
+       {Settings{}, Settings{"checksum=off"}, Settings{"erased=first"}, Settings{"flash=nor"},
+        Settings{"flash=nor", "checksum=off", "program=4"}, Settings{"flash=nor", "torn_bits=on"},
+        Settings{"flash=nor", "commit=mark", "torn_bits=on"}, Settings{"flash=nor", "commit=mark-first"},
+        Settings{"erase_cycles=2"}, Settings{"erase_cycles=2", "bad_unit=program-error"},
+        Settings{"erase_cycles=2", "bad_unit=program-noop"}, Settings{"flash=nor", "erase_cycles=2"},
+        Settings{"refused=ignore-erase", "erase_cycles=2"}})
+    all.push_back({"flash", with(narrow, setting), 4});
+  all.push_back({"flash", {"bad_units=1"}, 3});
   return all;
 }
 
@@ -145,13 +160,15 @@ class LazyCrash : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Models, LazyCrash, testing::ValuesIn(cases()));
 
 TEST_P(LazyCrash, FindsWhatEveryCrashStateByItselfFinds) {
-  const Outcomes eager = outcomes(GetParam().target, GetParam().settings, "subsets", GetParam().depth);
+  const char* each = GetParam().target == "flash" ? "flash" : "subsets";
+  const Outcomes eager = outcomes(GetParam().target, GetParam().settings, each, GetParam().depth);
   const Outcomes lazy = outcomes(GetParam().target, GetParam().settings, "lazy", GetParam().depth);
   ASSERT_EQ(eager.left_out, 0u) << "the bound lets the eager one see everything";
   EXPECT_EQ(lazy.left_out, 0u);
   EXPECT_EQ(lazy.findings, eager.findings);
   EXPECT_EQ(lazy.all, eager.all) << "the same findings with the same trees";
-  EXPECT_LE(lazy.recoveries, eager.images);
+  // A page of raw flash may come back to a content in the course of an erase, so some lazy runs see the same.
+  EXPECT_TRUE(lazy.recoveries <= eager.images || GetParam().target == "flash");
 }
 
 // Performs an op by its words, to its end.

@@ -32,10 +32,10 @@ Status parse_units(std::string_view list, uint64_t units, std::vector<uint32_t>&
 
 }  // namespace
 
-std::vector<OptionSpec> flash_specs(bool nor, uint32_t page) {
+std::vector<OptionSpec> flash_specs(const FlashClaims& claims, uint32_t page) {
   return {
       OptionSpec::choice(
-          "flash", {"nand", "nor"}, nor ? "nor" : "nand",
+          "flash", {"nand", "nor"}, claims.nor ? "nor" : "nand",
           "raw flash: nand (a page is programmed once, and may be unreadable after a power cut), nor "
           "(a program clears bits, also again; no page is unreadable)"),
       OptionSpec::integer(
@@ -51,6 +51,8 @@ std::vector<OptionSpec> flash_specs(bool nor, uint32_t page) {
           "bad_unit", {"erase-error", "program-error", "erase-noop", "program-noop"}, "erase-error",
           "what a bad unit does: it refuses erases or programs (error), or has no effect and says "
           "nothing (noop)"),
+      OptionSpec::flag("handles_bad_units", claims.handles_bad_units,
+                       "raw flash: a campaign also tries erase units that go bad"),
   };
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // The setup that the options give a flash of eight units of four pages, or the error.
 Result<DiskSetup> setup_with(const std::vector<std::string>& settings, uint32_t erase_blocks = 4) {
-  const Result<Options> options = Options::parse(flash_specs(false, 32), settings);
+  const Result<Options> options = Options::parse(flash_specs({}, 32), settings);
   EXPECT_TRUE(options);
   DiskSetup setup;
   setup.kind.disks = {.block_size = 32, .block_count = BlockCount(32), .erase_blocks = erase_blocks};
@@ -41,7 +41,7 @@ TEST(FlashOptionsTest, SayWhichFlashItIs) {
 }
 
 TEST(FlashOptionsTest, BytesThatAreProgrammedAtOnceDivideThePage) {
-  const Options odd(flash_specs(true, 12));
+  const Options odd(flash_specs({.nor = true}, 12));
   EXPECT_EQ(odd.integer("program"), 4);
   EXPECT_EQ(odd.choice_text("flash"), "nor");
 }

@@ -72,11 +72,10 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
       "odd", false, "also sizes and offsets that are no multiple of `unit`, where the plug-in takes any"));
   specs.push_back(names_spec());
   for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
-  for (OptionSpec& spec : flash_specs((t.promises & SISYFS_NOR_FLASH) != 0,
-                                      static_cast<uint32_t>(or_else(t.block_size, kBlockSize))))
+  const FlashClaims flash{.nor = (t.promises & SISYFS_NOR_FLASH) != 0,
+                          .handles_bad_units = (t.promises & SISYFS_HANDLES_BAD_UNITS) != 0};
+  for (OptionSpec& spec : flash_specs(flash, static_cast<uint32_t>(or_else(t.block_size, kBlockSize))))
     specs.push_back(std::move(spec));
-  specs.push_back(OptionSpec::flag("handles_bad_units", (t.promises & SISYFS_HANDLES_BAD_UNITS) != 0,
-                                   "raw flash: a campaign also tries erase units that go bad"));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(first_mount_spec());
   specs.push_back(

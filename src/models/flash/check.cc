@@ -51,7 +51,8 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::flag("verify", false,
                        "read back what was programmed and erased: finds out units that do nothing"),
   };
-  for (OptionSpec& spec : flash_specs(false, kPageSize)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : flash_specs({.handles_bad_units = true}, kPageSize))
+    specs.push_back(std::move(spec));
   return specs;
 }
 

@@ -85,6 +85,7 @@ class FlashTarget : public Target, public SavesMemory, public NamesBlocks, publi
     Record record;
     if (bytes.size() != sizeof record) return {};
     std::memcpy(&record, bytes.data(), sizeof record);
+    if (record.kind != Kind::kFile && record.kind != Kind::kDeleted) return {};  // a mark and nothing else
     if (record.kind == Kind::kDeleted)
       return fmt::format("inode {} is deleted, sequence {}", record.ino, record.sequence);
     return fmt::format("inode {} '{}' of {} bytes, sequence {}", record.ino, text_of(record.name),
