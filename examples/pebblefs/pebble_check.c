@@ -1,4 +1,5 @@
-/* The check, and the description of a page. Both only read. */
+/* The check, and the description of a page. Both only read. Problems that the catalogue of Sisyfs knows begin
+ * with their name there. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,18 +20,19 @@ static void expect(const struct check *check, bool right, const char *text) {
 
 static void check_name(const struct check *check, uint16_t node) {
   const struct node *nodes = check->fs->nodes, *n = &nodes[node];
-  expect(check, n->name[0] != 0 && strchr(n->name, '/') == NULL, "a name is empty or has a slash");
+  expect(check, n->name[0] != 0 && strchr(n->name, '/') == NULL, "bad-entry: a name is empty or has a slash");
   uint32_t steps = 0;
   uint16_t up = node;
   for (; up != ROOT && steps < check->fs->node_count; steps++) {
-    expect(check, nodes[nodes[up].parent].kind == KIND_DIR, "a node lies in something that is no directory");
+    expect(check, nodes[nodes[up].parent].kind == KIND_DIR,
+           "bad-entry: a node lies in something that is no directory");
     up = nodes[up].parent;
   }
-  expect(check, up == ROOT, "a directory lies in itself");
+  expect(check, up == ROOT, "bad-entry: a directory lies in itself");
   for (uint16_t other = ROOT + 1; other < node; other++) {
     const struct node *o = &nodes[other];
     expect(check, o->kind == KIND_NONE || o->parent != n->parent || strcmp(o->name, n->name) != 0,
-           "a name is there twice");
+           "bad-entry: a name is there twice");
   }
 }
 
@@ -62,7 +64,7 @@ static void check_node(const struct check *check, uint16_t node) {
   struct record record;
   const struct record known = state_node_record(fs, node, 0);
   expect(check, log_read(fs, n->at, &record) == 0 && record.node == node && record.kind == known.kind,
-         "a node cannot be read");
+         "lost-node: a node cannot be read");
 }
 
 static void check_counts(const struct check *check) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -124,7 +125,9 @@ class StoryText {
   void tell_observed(const StoryStep& step) {
     const char* who = step.kind == StoryStep::Kind::kCrash ? "recovery finds" : "found";
     std::set<FindingKind> seen;
+    std::set<std::pair<FindingKind, std::string>> told;
     for (const Observation& one : step.observed) {
+      if (!told.emplace(one.kind, one.text).second) continue;
       if (!seen.insert(one.kind).second && brevity_ >= Brevity::kFirst) continue;
       const auto same = [&](const Observation& other) { return other.kind == one.kind; };
       const auto more = std::count_if(step.observed.begin(), step.observed.end(), same) - 1;

@@ -160,6 +160,17 @@ TEST(StoryTextTest, AStoryOfTenStepsFitsOnAScreen) {
   EXPECT_GT(lines_of(told.text({.verbose = true})), 80u);
 }
 
+TEST(StoryTextTest, WhatIsSeenSeveralTimesIsToldOnce) {
+  Told told;
+  told.op("sync", "does not return");
+  StoryStep& cut = told.cut("the power goes in the middle of 'sync'");
+  for (unsigned i = 0; i < 5; ++i) cut.observed.push_back({FindingKind::kLostBlock, "a block is free"});
+  cut.observed.push_back({FindingKind::kDeadBlock, "a block is free"});
+  const std::string text = told.text();
+  EXPECT_EQ(text.find("(M2): a block is free"), text.rfind("(M2): a block is free")) << text;
+  EXPECT_THAT(text, HasSubstr("(M1): a block is free"));
+}
+
 // Story: a trial of use that failed was told by its last answer alone.
 TEST(StoryTextTest, TheCallsOfAFailedTrialAreTold) {
   Told told(FindingKind::kNotUsable);
