@@ -113,7 +113,8 @@ bool ReferenceJudge::judge_answer(const Episode& episode, Opinion& opinion) cons
   if (expected_.error != 0) opinion.marks |= kRefused;
   const bool same = mutant(Mutant::kCompareErrnoOnly) ? answer.error == expected_.error : answer == expected_;
   if (episode.is_refusal()) return true;
-  // A script may demand one of several right answers. After a power cut that one may not be right any more.
+  // A script may demand one of several right answers. In a finding from which steps were left out, that one
+  // may not be right any more.
   const bool demanded = op.demand == 0 || answer.error == op.demanded() || !may_answer(op, op.demanded());
   if ((no_space || same || is_right_errno(op, from_->now(), expected_.error, answer.error)) && demanded)
     return true;

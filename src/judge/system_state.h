@@ -32,6 +32,9 @@ struct DiskSystemState {
   Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
+  // In script_at, of a script that demands answers: the power has gone, so that none is demanded any more.
+  static constexpr uint32_t kAfterCut = 1u << 31;
+
   static constexpr uint8_t kOnDirectory = 0x40;  // fsync and rename: of a directory
   static constexpr uint8_t kCut = 0x80;          // the power went during this op, or right after it
 };

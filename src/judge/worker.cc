@@ -135,11 +135,14 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
 // A restore without a snapshot ends the path.
 void Worker::list_script(const DiskSystemState& from) {
   ops_.clear();
-  setup_.script->each_from(from.script_at, [&](const Script::Line& line, const Op& op, uint32_t next) {
+  const uint32_t cut = from.script_at & DiskSystemState::kAfterCut;
+  const uint32_t position = from.script_at - cut;
+  setup_.script->each_from(position, [&](const Script::Line& line, const Op& op, uint32_t next) {
     if (op.kind == OpKind::kRestore && !from.saved_tree) return;
     Tree after = from.expectation.now();
     ops_.push_back({op, sisyfs::apply(op, after).error});
-    places_.push_back({next, setup_.script->may_cut(line)});
+    if (cut != 0) ops_.back().op.demand = 0;
+    places_.push_back({next | cut, setup_.script->may_cut(line)});
   });
 }
 
@@ -366,6 +369,7 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   to.system_ops = from_->system_ops + 1;
   to.failures = from_->failures + (machine_.episode().failed ? 1 : 0);
   to.script_at = op_.place.next;
+  if (setup_.script != nullptr && setup_.script->demands()) to.script_at |= DiskSystemState::kAfterCut;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | op_.letter;
   to.shape = recovery.tree.shape();
   return true;

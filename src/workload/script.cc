@@ -218,6 +218,10 @@ Result<Script> Script::parse(std::string_view text) {
   if (Status s = Parser(text).run(script.lines_); !s) return s.error();
   script.has_crashes_ =
       std::any_of(script.lines_.begin(), script.lines_.end(), [](const Line& line) { return line.crash; });
+  const auto demands = [](const Op& op) { return op.demand != 0; };
+  script.demands_ = std::any_of(script.lines_.begin(), script.lines_.end(), [&](const Script::Line& line) {
+    return std::any_of(line.ops.begin(), line.ops.end(), demands);
+  });
   return script;
 }
 

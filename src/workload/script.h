@@ -63,6 +63,9 @@ class Script {
   // Whether the power may go during the ops of a line: in each line, unless the script says where.
   bool may_cut(const Line& line) const { return !has_crashes_ || line.crash; }
 
+  // Whether one of several right answers is demanded of an op (Op::demand).
+  bool demands() const { return demands_; }
+
   // Calls use(line, op, next) for each op that may come at a position; the script goes on at `next`. At the
   // end of the script there is none.
   template <class Use>
@@ -76,6 +79,7 @@ class Script {
  private:
   std::vector<Line> lines_;
   bool has_crashes_ = false;
+  bool demands_ = false;
 };
 
 }  // namespace sisyfs
