@@ -160,7 +160,7 @@ TEST(PluginTest, AReportOfASanitizerIsAFinding) {
   const Answer a = check_plugin("slots_asan", "--depth 4");
   EXPECT_EQ(a.code, 1) << a.text;
   EXPECT_THAT(a.text, HasSubstr("FOUND target-died (T1"));
-  EXPECT_THAT(a.text, HasSubstr("AddressSanitizer: heap-use-after-free"));
+  EXPECT_THAT(on_one_line(a.text), HasSubstr("AddressSanitizer: heap-use-after-free"));
   // Reports of processes in which the call was only tried used to stay.
   const TemporaryDirectory dir;
   const Answer alone = run_line("TMPDIR='" + dir.file("") + "' '" SISYFS_PROGRAM "' check " +
@@ -188,7 +188,7 @@ TEST(PluginTest, FailingAllocationsFindWhoDoesNotLook) {
       check_plugin("slots_no_enomem", "--depth 3 --set failures=1 --set fail=memory --only target-died");
   EXPECT_EQ(wrong.code, 1) << wrong.text;
   EXPECT_THAT(wrong.text, HasSubstr("allocation 1 fails"));
-  EXPECT_THAT(wrong.text, HasSubstr("mount: SIGSEGV on a null pointer"));
+  EXPECT_THAT(on_one_line(wrong.text), HasSubstr("mount: SIGSEGV on a null pointer"));
   const Answer right = check_plugin("slots", "--depth 4 --set failures=1 --set fail=memory");
   EXPECT_EQ(right.code, 0) << right.text;
 }

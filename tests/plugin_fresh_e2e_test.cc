@@ -25,12 +25,13 @@ TEST(PluginFreshTest, DataBeforeSizeIsClean) {
 TEST(PluginFreshTest, BytesOfTheFreshDiskInAFileAreFound) {
   const Answer a = check_plugin("plot_size_first", "--depth 2");
   EXPECT_EQ(a.code, 1) << a.text;
-  EXPECT_THAT(a.text,
+  EXPECT_THAT(on_one_line(a.text),
               AllOf(HasSubstr("not-allowed (R3"),
                     HasSubstr("/a holds bytes that were on the disk before it was formatted, of block ")));
   const Answer again = run("replay '" + token_in(a.text) + "'");
   EXPECT_EQ(again.code, 1) << again.text;
-  EXPECT_THAT(again.text, HasSubstr("/a holds bytes that were on the disk before it was formatted"));
+  EXPECT_THAT(on_one_line(again.text),
+              HasSubstr("/a holds bytes that were on the disk before it was formatted"));
 }
 
 TEST(PluginFreshTest, TheContentOfTheFreshDiskIsASetting) {
@@ -44,7 +45,8 @@ TEST(PluginFreshTest, AReplayHasTheSettingOfTheFinding) {
   EXPECT_THAT(a.text, AllOf(HasSubstr("fresh=zeros"), Not(HasSubstr("before it was formatted"))));
   const Answer again = run("replay '" + token_in(a.text) + "'");
   EXPECT_EQ(again.code, 1) << again.text;
-  EXPECT_THAT(again.text, AllOf(HasSubstr("fresh=zeros"), Not(HasSubstr("before it was formatted"))));
+  EXPECT_THAT(on_one_line(again.text),
+              AllOf(HasSubstr("fresh=zeros"), Not(HasSubstr("before it was formatted"))));
 }
 
 TEST(PluginFreshTest, StaleDataIsAllowedWhereItIsDeclaredOrNothingIsClaimed) {
