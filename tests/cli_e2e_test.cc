@@ -286,6 +286,13 @@ TEST(CliTest, StoriesAreBriefUnlessVerbose) {
   for (const std::string& words : {search + " --verbose", "replay --verbose " + token_in(brief.text)})
     EXPECT_THAT(run(words).text,
                 HasSubstr("write 12 persisted: block 341, segment 59 block 1: direct node 3"));
+  // In JSON nothing is left out, and each element says which step it belongs to.
+  const json finding = json::parse(run(search + " --json -").text)["findings"][0];
+  EXPECT_EQ(finding["writes"].size(), 13u);
+  EXPECT_EQ(finding["steps"].size(), 4u);
+  std::vector<int> steps;
+  for (const json& element : finding["story"]) steps.push_back(element["step"]);
+  EXPECT_EQ(steps, (std::vector<int>{1, 2, 2, 3, 4, 4}));
 }
 
 TEST(CliTest, FilesThatAreNoTracesAreRefused) {

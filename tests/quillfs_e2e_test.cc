@@ -58,6 +58,21 @@ TEST(QuillfsE2eTest, SomePlantedMistakesAreFound) {
   }
 }
 
+// Story: a power cut that broke the check and the use of the system was told twice.
+TEST(QuillfsE2eTest, FindingsWithOneCauseAreOneStory) {
+  const TemporaryDirectory dir;
+  const Answer all = check("_flush_record", "--depth 3 --all --json " + dir.file("run.json"));
+  EXPECT_EQ(all.code, 1) << all.text;
+  for (const std::string name : {"not-usable", "lost-block"})
+    EXPECT_THAT(all.text, HasSubstr("  Replay " + name + ": ./sisyfs replay s2:"));
+  EXPECT_THAT(on_one_line(all.text), HasSubstr("in use: create /b: 0; append /b 512: 512"));
+  // So it is when the file is replayed, which says of each finding what happens.
+  const Answer again = run("replay " + dir.file("run.json"));
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, testing::ContainsRegex("not-usable s2:[^\n]*: still happens"));
+  EXPECT_THAT(again.text, testing::Not(HasSubstr("FOUND not-usable")));
+}
+
 // Story: the first mount leaves a write unflushed, and a later power cut loses it. That write belonged to no
 // step, and the search ended with exit code 4. It is an event of step 0 now, the start.
 TEST(QuillfsE2eTest, WhatTheFirstMountLeftUnflushedMayBeLost) {
