@@ -26,7 +26,6 @@ struct CheckFlags {
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
-  bool seeded = false;      // --seed was given
   SearchFlags search;
 };
 
@@ -183,7 +182,7 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (Status s = Options::each_once(flags.settings); !s) return fail(s.error());
   const Result<bool> in_stages = is_campaign(flags, *entry);
   if (!in_stages) return fail(in_stages.error());
-  if (flags.seeded && !*in_stages && flags.search.walk.empty())
+  if (flags.search.seeded() && !*in_stages && flags.search.walk.empty())
     return fail(bad_input("--seed is for random walks: add --walk N, or leave out what asks for one search"));
   if (!flags.budget.empty()) flags.search.time = flags.budget;
   Result<SearchOptions> options = flags.search.options();
@@ -293,7 +292,6 @@ void add_check(CLI::App& app, int& exit) {
     for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
                              "--tasks", "--via", "--perspectives", "--script"})
       flags->one_search |= sub->get_option(name)->count() != 0;
-    flags->seeded = sub->get_option("--seed")->count() != 0;
     exit = run_check(*flags);
   });
 }

@@ -88,13 +88,14 @@ struct SearchFlags {
   void add_walk_to(CLI::App& app);
   void add_bounds_to(CLI::App& app);
 
+  bool seeded() const;  // whether a seed was given
   Result<SearchOptions> options() const;
   // Sets states, time, memory and threads. An empty memory flag leaves options.bounds.memory_bytes unchanged.
   Status put_bounds(SearchOptions& options) const;
 
  private:
   Status put_walk(SearchOptions& options) const;
-  CLI::Option *order_ = nullptr, *shape_ops_ = nullptr;
+  CLI::Option *order_ = nullptr, *shape_ops_ = nullptr, *seed_ = nullptr;
 };
 
 // The exit code for a result.

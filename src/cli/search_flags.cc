@@ -53,8 +53,8 @@ void SearchFlags::add_walk_to(CLI::App& app) {
   app.add_flag("--swarm", swarm,
                "in each step of a walk try one op only, and in each walk only some kinds of op")
       ->needs(walks);
-  app.add_option("--seed", seed, "seed of random walks: the same seed gives the same walks")
-      ->capture_default_str();
+  seed_ = app.add_option("--seed", seed, "seed of random walks: the same seed gives the same walks")
+              ->capture_default_str();
 }
 
 void SearchFlags::add_bounds_to(CLI::App& app) {
@@ -107,6 +107,8 @@ Status SearchFlags::put_bounds(SearchOptions& o) const {
   o.bounds.memory_bytes = *bytes;
   return {};
 }
+
+bool SearchFlags::seeded() const { return seed_ != nullptr && seed_->count() != 0; }
 
 Result<SearchOptions> SearchFlags::options() const {
   SearchOptions o;

@@ -152,8 +152,8 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   if (words_->count() != 0) heed_words(episode, op, tree, may_be_done);
   began_ = after_.older().size();
   if (error == 0 || may_be_done) {
-    begin_op(during_, op, tree);
-    begin_op(after_, op, tree);
+    begin_op(during_, op, tree, may_be_done);
+    begin_op(after_, op, tree, may_be_done);
     after_.end_op(0);
   }
   if (may_be_done) {
@@ -189,8 +189,10 @@ bool ReferenceJudge::came_back_older(const OpEnd& end) {
   return true;
 }
 
-void ReferenceJudge::begin_op(Expectation& expectation, const Op& op, const Tree& tree) const {
-  if (setup_.kind.claims.split_writes)
+// A write that was refused because of a failure has not said how much of it there was space for.
+void ReferenceJudge::begin_op(Expectation& expectation, const Op& op, const Tree& tree, bool refused) const {
+  const Claims& claims = setup_.kind.claims;
+  if (claims.split_writes || (refused && claims.limited_space))
     each_part(op, from_->now(), setup_.kind.limits.write_unit,
               [&](Tree part) { expectation.reach_part(std::move(part)); });
   expectation.begin_op(tree);
@@ -220,7 +222,7 @@ void ReferenceJudge::heed_words(const Episode& episode, const Op& op, const Tree
   const bool succeeds = episode.answer.error == 0;
   after_.promise_stable(after_.calls() + (succeeds ? 1 : 0));
   earlier_stable_ = this_stable_ = after_;
-  if (succeeds || may_be_done) begin_op(earlier_stable_, op, tree);
+  if (succeeds || may_be_done) begin_op(earlier_stable_, op, tree, may_be_done);
   if (!succeeds) {
     this_stable_ = earlier_stable_;
     return;

@@ -58,7 +58,7 @@ class ReferenceJudge : public Judge {
   Op shortened(const Episode& episode) const;
   void move_on(const Episode& episode, const Op& op, Tree tree);
   // Begins the op, with the parts of a write that a power cut may split.
-  void begin_op(Expectation& expectation, const Op& op, const Tree& tree) const;
+  void begin_op(Expectation& expectation, const Op& op, const Tree& tree, bool refused) const;
   void heed_words(const Episode& episode, const Op& op, const Tree& tree, bool may_be_done);
   void promise(const Op& op);
   // The failed write that the answer reports takes back promises to come.

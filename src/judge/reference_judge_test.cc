@@ -245,6 +245,26 @@ TEST_F(ReferenceJudgeTest, WhatWasRefusedBecauseOfAFailureMayBeThereAfterAMount)
   EXPECT_THAT(mounted(kA), ElementsAre(FindingKind::kWrongEffect));
 }
 
+// Story: quillfs had space for one of three blocks, and the flush behind that block failed. The call answered
+// EIO, and a power cut left the one block, which was told as a tree that never was.
+TEST_F(ReferenceJudgeTest, AWriteThatWasRefusedMayHaveBeenAShortOne) {
+  const Op write = Op::write(Path("/a"), 0, 1536);
+  Tree one_block = ToyTarget::tree_of(kA);
+  ASSERT_EQ(apply(Op::write(Path("/a"), 0, 512), one_block).error, 0);
+  setup_.kind.limits.write_unit = 512;
+  for (const bool limited : {true, false}) {
+    setup_.kind.claims.limited_space = limited;
+    judge_.reset();
+    from_ = ReferenceJudge(setup_).expect(ToyTarget::tree_of(kA));
+    (void)end_op(write, EIO, kA, failing());
+    judge().begin_point(0);
+    EXPECT_EQ(opinion_on(judge(), sound_recovery(Tree(one_block))).findings == 0, limited);
+    (void)end_op(write, EIO, kA);
+    judge().begin_point(0);
+    EXPECT_NE(opinion_on(judge(), sound_recovery(Tree(one_block))).findings, 0u) << "nothing failed";
+  }
+}
+
 TEST_F(ReferenceJudgeTest, APromiseTakesTheOldTreeAway) {
   setup_.kind.claims.durable = OpSet::all();
   Episode promised;

@@ -4,7 +4,7 @@
 // fail. Most systems have such a finding, and one must not hide what a mere power cut does.
 //
 //   CampaignFindings found;
-//   if (found.keep(told, spent)) ...                      // it is a new one
+//   const bool is_new = found.keep(told, spent);
 //   options.watched &= ~found.known(kinds, is_minor_stage);
 #pragma once
 
