@@ -33,10 +33,10 @@ try_one() { # library, mode, kind, options of check
     *) kind="$kind; **exit code $code**" ;;
   esac
   finding=$(printf '%s\n' "$said" | sed -n 's/^FOUND \([^ ]* ([A-Z][0-9]*\).*/\1)/p' | head -n 1)
-  steps=$(printf '%s\n' "$said" | grep -o '[0-9]* steps*' | head -n 1)
+  steps=$(printf '%s\n' "$said" | tr '\n' ' ' | grep -o '[0-9][0-9]*  *steps*,' | head -n 1)
   stage=$(printf '%s\n' "$said" | sed -n 's/^    *\([a-z-]*\)  .*  FOUND .*/\1/p' | head -n 1)
   printf '| `%s` | %s | %s | %s | %s | %s | %d.%d |\n' \
-    "${library#*_}" "$mode" "$kind" "$finding" "${steps% step*}" "$stage" $((took / 10)) $((took % 10))
+    "${library#*_}" "$mode" "$kind" "$finding" "${steps%% *}" "$stage" $((took / 10)) $((took % 10))
 }
 
 head_of() {

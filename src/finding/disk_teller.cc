@@ -168,7 +168,7 @@ bool DiskTeller::build_cut(const Step& step, uint32_t level, const MediaState& d
   if (wanted.after > serials.size())
     return cannot(fmt::format("step {}: the power goes after {} events of {}, which has only {}", step.id,
                               wanted.after, what, serials.size()));
-  points.restart(disk, from);
+  points.restart(disk, level == 0 ? worker_->machine().episode().events_judged : from);
   while (const CrashPoint* point = points.next()) {
     const auto issued =
         static_cast<size_t>(std::lower_bound(at.begin(), at.end(), point->event) - at.begin());

@@ -36,8 +36,10 @@ struct Episode {
   uint32_t marks = 0;         // reached, as bits of Outcome::marks
   uint16_t new_edges = 0;     // of instrumented code
   size_t events_before = 0;   // events of the media's log that are older than the op
-  StableWords words;          // what the target said to be stable in the middle of the op
-  bool promised = false;      // the op returned and made a promise: the last one of its log
+  size_t events_judged =
+      0;  // those of them whose crash points an earlier op has had: all or, of a first mount, none
+  StableWords words;      // what the target said to be stable in the middle of the op
+  bool promised = false;  // the op returned and made a promise: the last one of its log
 
   // The call has no answer.
   bool is_dead() const { return sisyfs::is_dead(faults); }

@@ -122,6 +122,7 @@ bool Machine::perform(const Op& op) {
   episode_.op = op;
   episode_.failure = ways_.failure();
   episode_.events_before = media_.state().log.size();
+  episode_.events_judged = from_unmounted_ ? 0 : episode_.events_before;
   episode_.promised = episode_.write_failed = episode_.bad_units = false;
   media_.note({BoundaryKind::kOpBegin, 0});
   (void)marks_of(abilities_.marks);

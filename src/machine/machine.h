@@ -62,7 +62,7 @@ class Machine {
   const MediaState& disk() const { return media_.state(); }
 
   // Power cuts during the op, once it has ended.
-  void restart_cuts() { cuts_.restart(media_.state(), episode_.events_before); }
+  void restart_cuts() { cuts_.restart(media_.state(), episode_.events_judged); }
   PowerCuts& cuts() { return cuts_; }
   const PowerCuts& cuts() const { return cuts_; }
   // The disk that the recovery at hand leaves behind.

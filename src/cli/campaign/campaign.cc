@@ -14,6 +14,7 @@
 #include "cli/campaign/schedule.h"
 #include "cli/campaign/small_disk.h"
 #include "cli/campaign/stages.h"
+#include "cli/campaign/tried.h"
 #include "cli/cli.h"
 #include "cli/crew.h"
 #include "cli/files.h"
@@ -35,15 +36,16 @@ constexpr uint32_t kWalkRounds = 16;
 // When all other stages are exhausted, so many rounds are enough.
 constexpr uint32_t kWalkRoundsAtTheEnd = 7;
 constexpr const char* kCutsInRecovery = "power cuts in recovery";  // as not_tried() says it
-constexpr uint32_t kAllOps = ~uint32_t{0};
 // The part of the budget at which a round of another stage is dearer than the first walks.
 constexpr double kBeforeWalks = 0.02;
 // There are many other stages. With this the walks get about half of the budget.
 constexpr double kFavourOfWalks = 4;
 // A shorter way to what a walk found is searched for this part of what is left of the budget.
-constexpr double kForAShorterWay = 0.25;
+constexpr double kForAShorterWay = 0.1;
 // The same for each simpler stage in which it may be found, too.
 constexpr double kForASimplerWay = 0.1;
+// A stage that came to some depth is not searched deeper than this many rounds for a simpler way.
+constexpr uint32_t kReach = 2;
 // After a finding that needs a failing access, or of a call that must fail, others are looked for: this part
 // of the budget.
 constexpr double kForAGraverFinding = 0.1;
@@ -76,6 +78,7 @@ class Campaign {
   FindingBits watched(const Stage& stage, const Check& check) const;
   bool is_enough() const;
   double spent() const { return budget_ - schedule_.left(); }
+  double left() const;
   Status report_findings(const Stage& stage, Made& made, const SearchResult& result);
   Status find_shorter(const Made& made, ToldFinding& told);
   Schedule::End end_of(const Stage& stage, const SearchResult& result, const Schedule::Task& task) const;
@@ -86,7 +89,6 @@ class Campaign {
   Status restore(const SavedCampaign& saved);
   bool all_searches_exhausted() const;
   bool is_time_to_save() const { return Clock::now() - last_save_ >= request_.checkpoint_every; }
-  void note_not_tried();
   void conclude();
   int print();
 
@@ -96,10 +98,8 @@ class Campaign {
   Schedule schedule_;
   CampaignReport report_;
   CampaignFindings found_;
-  std::optional<uint64_t> smallest_;               // blocks of the smallest disk
-  uint64_t performed_ = 0;                         // kinds of op, in all stages
-  std::map<std::string, bool> marks_;              // whether they were reached, in any stage
-  std::optional<std::vector<std::string>> never_;  // what is no op, and was tried in no stage so far
+  std::optional<uint64_t> smallest_;  // blocks of the smallest disk
+  Tried tried_;
   std::vector<DoneTask> done_;
   std::vector<uint64_t> last_walk_states_;  // of the last round of a stage
   const Clock::time_point start_ = Clock::now();
@@ -195,6 +195,12 @@ bool Campaign::is_enough() const {
   return !found_.grave().empty() || (minor_at && spent() >= *minor_at + budget_ * kForAGraverFinding);
 }
 
+// Of the budget, now. The schedule learns what a search has cost when it has ended.
+double Campaign::left() const {
+  if (counts_states()) return schedule_.left();
+  return std::max(0.0, new_budget_of(request_.options) - seconds_since(start_));
+}
+
 // A stern stage may have come to this depth before a simpler one. If a simpler one has a finding too, that is
 // the one to tell.
 Status Campaign::tell_in_simplest(const Schedule::Task& found) {
@@ -206,10 +212,10 @@ Status Campaign::tell_in_simplest(const Schedule::Task& found) {
     const uint32_t depth = stages_[found.stage].kind == Stage::Kind::kWalks
                                ? static_cast<uint32_t>(found_.grave().front().finding.steps.size())
                                : found.round;
-    if (report.rounds >= depth) continue;
+    if (report.rounds >= depth || report.rounds + kReach < depth) continue;
     found_.forget_grave_kinds();
-    if (const Status s = do_task({i, depth, schedule_.left() * kForASimplerWay, budget_ * kForASimplerWay});
-        !s)
+    if (left() <= 0) return {};
+    if (const Status s = do_task({i, depth, left() * kForASimplerWay, budget_ * kForASimplerWay}); !s)
       return s;
     if (found_.grave().size() == all) continue;
     found_.drop_grave(all);
@@ -241,8 +247,8 @@ void Campaign::set_order(const Stage& stage, const Schedule::Task& task, SearchO
                     .seed = request_.seed * 1'000'003 + task.round,
                     .setbacks_rarer = stage.setbacks_rarer,
                     .swarm = true};
-    // The walks of a round are the same, whatever finds something first.
-    options.stop = StopRule::kNever;
+    // With a bound on states the walks of a round are the same, whatever finds something first.
+    options.stop = request_.all || counts_states() ? StopRule::kNever : StopRule::kFirst;
   } else {
     options.order =
         stage.kind == Stage::Kind::kCoverage ? SearchOrder::kCoverage : SearchOrder::kBreadthFirst;
@@ -393,9 +399,9 @@ Status Campaign::find_shorter(const Made& made, ToldFinding& told) {
   options.watched = made.named.check->kinds().bit_or_none(told.finding.kind);
   options.bounds.depth = static_cast<uint32_t>(told.finding.steps.size()) - 1;
   if (counts_states()) {
-    options.bounds.states = static_cast<uint64_t>(schedule_.left() * kForAShorterWay) + 1;
+    options.bounds.states = static_cast<uint64_t>(left() * kForAShorterWay) + 1;
   } else {
-    const auto ms = static_cast<int64_t>((schedule_.left() * 1000) * kForAShorterWay);
+    const auto ms = static_cast<int64_t>(left() * 1000 * kForAShorterWay);
     options.bounds.time = std::chrono::milliseconds(std::max<int64_t>(1, ms));
   }
   if (request_.box != nullptr) options.start_worker = crew_of(made.named.setup, *request_.box);
@@ -426,7 +432,7 @@ void Campaign::fill(DoneTask& done, const Made& made, const SearchResult& result
   done.performed = result.performed;
   for (const MarkInfo& mark : check.marks())
     ((result.marks & mark.bit) != 0 ? done.reached : done.missed).emplace_back(mark.says);
-  for (const NotTried& one : check.not_tried(kAllOps)) {
+  for (const NotTried& one : check.not_tried(Tried::kAllOps)) {
     done.not_tried.push_back(one.what);
     // Without power cuts there are none in recovery.
     if (one.what.starts_with("power cuts") && one.what != kCutsInRecovery)
@@ -458,13 +464,7 @@ void Campaign::note(size_t stage, DoneTask done) {
     report.transitions += done.transitions;
     report.recoveries += done.recoveries;
     report.seconds += done.seconds;
-    performed_ |= done.performed;
-    for (const std::string& mark : done.reached) marks_[mark] = true;
-    for (const std::string& mark : done.missed) marks_.try_emplace(mark, false);
-    if (!never_) never_ = done.not_tried;
-    std::erase_if(*never_, [&](const std::string& what) {
-      return std::find(done.not_tried.begin(), done.not_tried.end(), what) == done.not_tried.end();
-    });
+    tried_.add(done);
   }
   done_.push_back(std::move(done));
 }
@@ -535,25 +535,12 @@ void Campaign::conclude() {
   report_.findings = found_.all();
   report_.seconds = seconds_since(start_);
   report_.threads = request_.options.threads;
-  for (const auto& [mark, reached] : marks_) (reached ? report_.reached : report_.never).push_back(mark);
-  if (never_) note_not_tried();
+  if (const Result<NamedCheck> named = CheckRegistry::make(request_.entry, request_.settings); named)
+    tried_.report_to(report_, *named->check);
   if (found_.any())
     report_.verdict = Verdict::kFail;
   else if (report_.stopped != Stop::kInterrupted && schedule_.all_exhausted() && all_searches_exhausted())
     report_.verdict = Verdict::kPass;
-}
-
-// Ops that no stage has performed, and what else none of them tries.
-void Campaign::note_not_tried() {
-  const Result<NamedCheck> named = CheckRegistry::make(request_.entry, request_.settings);
-  if (!named) return;
-  const std::vector<NotTried> but_ops = named->check->not_tried(kAllOps);
-  for (const NotTried& one : named->check->not_tried(performed_)) {
-    const bool is_ops = std::none_of(but_ops.begin(), but_ops.end(),
-                                     [&](const NotTried& other) { return other.what == one.what; });
-    if (is_ops || std::find(never_->begin(), never_->end(), one.what) != never_->end())
-      report_.not_tried.push_back(one);
-  }
 }
 
 int Campaign::print() {
