@@ -33,8 +33,9 @@ try_one() { # library, mode, kind, options of check
     *) kind="$kind; **exit code $code**" ;;
   esac
   finding=$(printf '%s\n' "$said" | sed -n 's/^FOUND \([^ ]* ([A-Z][0-9]*\).*/\1)/p' | head -n 1)
-  steps=$(printf '%s\n' "$said" | tr '\n' ' ' | grep -o '[0-9][0-9]*  *steps*,' | head -n 1)
+  steps=$(printf '%s\n' "$said" | tr '\n' ' ' | grep -o "[0-9][0-9]*  *steps*[, ]" | head -n 1)
   stage=$(printf '%s\n' "$said" | sed -n 's/^    *\([a-z-]*\)  .*  FOUND .*/\1/p' | head -n 1)
+  # shellcheck disable=SC2016
   printf '| `%s` | %s | %s | %s | %s | %s | %d.%d |\n' \
     "${library#*_}" "$mode" "$kind" "$finding" "${steps%% *}" "$stage" $((took / 10)) $((took % 10))
 }
@@ -49,7 +50,8 @@ while read -r name mode kind _; do
   try_one "quillfs_$name" "$mode" "$kind" "$@"
 done <"$root/examples/quillfs/mistakes.txt"
 head_of pebblefs
-for bug in $(sed -n 's/^set(pebble_bugs \(.*\))$/\1/p' "$root/examples/CMakeLists.txt"); do
+bugs=$(sed -n 's/^set(pebble_bugs \(.*\))$/\1/p' "$root/examples/CMakeLists.txt")
+for bug in $bugs; do
   try_one "pebblefs_$bug" flash other "$@"
 done
 printf '\nFound: %d of %d.\n' "$found" "$total"

@@ -137,6 +137,13 @@ TEST(OutputTest, TwoSignalsInAMomentAreOneCtrlC) {
   EXPECT_THAT(a.text, HasSubstr("interrupted"));
 }
 
+// Story: with '| head' the search ended by SIGPIPE, and the plug-in was said to have damaged the checker.
+TEST(OutputTest, AReaderThatGoesAwayIsNoDeathOfTheTarget) {
+  const Answer a = run_line("'" SISYFS_PROGRAM "' check '" SISYFS_PLUGIN_DIR
+                            "/examples/libpebblefs.so' --depth 3 --progress off | true");
+  EXPECT_EQ(a.text, "");
+}
+
 TEST(OutputTest, AnOptionIsGivenOnce) {
   for (const char* twice :
        {"check link --set blocks=3 --set blocks=4", "check link --tasks 2 --set tasks=1",
