@@ -119,7 +119,7 @@ TEST(CampaignTest, ThePowerMayGoBeforeTheFirstMount) {
 // Walks of a plug-in are taken by several processes.
 TEST(CampaignTest, WalksOfAPluginDoNotDependOnTheNumberOfWorkers) {
   const std::string bounded =
-      "'" SISYFS_PLUGIN_DIR "/examples/libquillfs.so' --states 4000 --stages walks,long-life";
+      "'" SISYFS_PLUGIN_DIR "/examples/libquillfs.so' --states 20000 --stages walks,long-life";
   const json one = report_of(bounded + " --threads 1"), two = report_of(bounded + " --threads 2");
   EXPECT_EQ(without_times(one), without_times(two));
   EXPECT_GT(stage_of(one, "walks")["walks"], 0);

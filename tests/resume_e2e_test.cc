@@ -322,7 +322,7 @@ TEST(LongRunsTest, WrongUsesAreOneMessage) {
            {"check link --walk 3 --seed -1", "--seed takes a whole number, not '-1'"},
            {"check link --walk 3 --depth 4", "--depth cannot be used with --walk"},
            {"check link --walk 3 --search bfs", "excludes"},
-           {"check link --seed 3", "requires --walk"},
+           {"check link --seed 3", "add --walk N"},
            {"check link --search best", "--search"},
            {"matrix --search rare", "--search"},
            {"matrix --dedup shape", "--dedup"},

@@ -21,6 +21,7 @@ struct Digest {
   uint64_t lo = 0;
 
   friend bool operator==(const Digest&, const Digest&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of the standard library.
   friend auto operator<=>(const Digest&, const Digest&) = default;
   Digest& operator+=(const Digest& o) {
     hi += o.hi;

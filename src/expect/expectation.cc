@@ -97,8 +97,6 @@ bool covers(const Promise& made, const Tree& now, const Promise& earlier, const 
              entry_of(now, *object_in(now, made.object), made.name) ==
                  entry_of(then, *object_in(then, made.object), made.name);
     case PromiseKind::kAttributes:
-      return made.kind == earlier.kind || made.kind == PromiseKind::kContent ||
-             made.kind == PromiseKind::kEntries;
     case PromiseKind::kMode:
       return made.kind == earlier.kind || made.kind == PromiseKind::kContent ||
              made.kind == PromiseKind::kEntries;

@@ -34,7 +34,7 @@ constexpr auto kProblems = [] {
       all[next++] = {code, name, severity, "text {0}"};
   return all;
 }();
-constexpr uint16_t kFirstNamed = 2;
+constexpr size_t kFirstNamed = 2;
 
 // The problem of the catalogue that a text begins with, "lost-block: ..." or "M2: ...", and the text behind
 // it. Without one, the position of P1, and the whole text.
@@ -42,8 +42,9 @@ std::pair<uint16_t, std::string_view> named_problem(std::string_view text) {
   const size_t end = text.find(": ");
   if (end == text.npos) return {0, text};
   const std::string_view word = text.substr(0, end);
-  for (uint16_t kind = kFirstNamed; kind < std::size(kProblems); kind += 2)
-    if (word == kProblems[kind].code || word == kProblems[kind].name) return {kind, text.substr(end + 2)};
+  for (size_t kind = kFirstNamed; kind < std::size(kProblems); kind += 2)
+    if (word == kProblems[kind].code || word == kProblems[kind].name)
+      return {static_cast<uint16_t>(kind), text.substr(end + 2)};
   return {0, text};
 }
 
