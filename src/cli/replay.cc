@@ -14,6 +14,7 @@
 #include "cli/supervisor.h"
 #include "finding/finding_json.h"
 #include "finding/token.h"
+#include "report/campaign_report.h"
 #include "report/run_json.h"
 
 namespace sisyfs::cli {
@@ -31,7 +32,7 @@ Result<std::vector<Finding>> findings_of(const std::string& what) {
         fmt::format("{} is not a file: give a replay token, or a file that check --json wrote", what));
   const Result<std::string> text = read_file(what, kMostRun);
   if (!text) return text.error();
-  Result<std::vector<Finding>> findings = findings_in(*text, kRunSchema);
+  Result<std::vector<Finding>> findings = findings_in(*text, {kRunSchema, kCampaignSchema});
   if (!findings) return bad_input(fmt::format("{}: {}", what, findings.error().message));
   return findings;
 }

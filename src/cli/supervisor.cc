@@ -156,7 +156,7 @@ static int supervise_search(const std::function<int(const SharedBlackBox&)>& sea
       signal(WTERMSIG(status), SIG_DFL);
       raise(WTERMSIG(status));
     }
-    // Nobody reads what the search prints any more, as with '| head'. No call of the target is to blame.
+    // The reader of the output is gone, as with '| head'. No call of the target is to blame.
     if (!inside && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) {
       signal(SIGPIPE, SIG_DFL);
       raise(SIGPIPE);

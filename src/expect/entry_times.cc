@@ -91,7 +91,14 @@ const EntryTimes::Entry* EntryTimes::settle() {
       if (r.to->time <= r.step && r.from->time > r.step) late = r.from;
       if (r.from->time <= r.step && r.to->time > r.step && !rules_.rename_both) late = r.to;
       if (!late) continue;
+      // A refused rename that did not happen: an entry from after it is also from before it.
+      if (r.undone && late->time > r.step + 1) continue;
+      if (r.undoes && late == r.from && r.to->time < r.step) continue;
       if (!move_back(*late, r.step)) {
+        if (r.undoes && late == r.from && r.step > 0 && move_back(*r.to, r.step - 1)) {
+          moved = true;
+          continue;
+        }
         late->renamed = true;
         return late;
       }
@@ -133,7 +140,11 @@ void EntryTimes::find_renames(size_t step, ObjectId object) {
       Entry* old_entry = find(from.first, from.second);
       Entry* new_entry = find(to.first, to.second);
       // Entries of a directory that did not come back are not constrained.
-      if (old_entry && new_entry) renames_.push_back({step, old_entry, new_entry});
+      const auto is_undone = [&](size_t tree) {
+        return std::find(history_.undone.begin(), history_.undone.end(), tree) != history_.undone.end();
+      };
+      if (old_entry && new_entry)
+        renames_.push_back({step, old_entry, new_entry, is_undone(step + 1), is_undone(step)});
     }
   }
 }

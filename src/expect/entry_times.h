@@ -45,6 +45,8 @@ class EntryTimes {
     size_t step;
     Entry* from;
     Entry* to;
+    bool undone;  // the next step takes it back: the call was refused
+    bool undoes;  // it takes back the step before
   };
 
   Entry* find(ObjectId directory, std::string_view name);

@@ -24,6 +24,7 @@ enum Role : uint64_t {
   kDescent,
   kPromise,
   kDoubted,
+  kUndone,
   kPosition = 16
 };
 
@@ -134,7 +135,8 @@ void Expectation::begin_op(Tree after) {
   after_ = std::move(after);
 }
 
-void Expectation::end_op(int error) {
+// To the window a call that was refused was done and undone.
+void Expectation::end_op(int error, const Tree* refused) {
   SISYFS_ASSERT(in_op_, "a call ends after it began");
   in_op_ = false;
   if (error == 0) ++calls_;
@@ -143,6 +145,19 @@ void Expectation::end_op(int error) {
   else if (error == 0)
     advance(after_);
   after_ = now_;
+  if (refused == nullptr) return;
+  ++calls_;
+  if (are_one(*refused, now_)) {
+    now_ = after_ = *refused;  // equal trees may differ in open files
+    return;
+  }
+  const size_t position = older().size();
+  advance(*refused);
+  after_ = now_;
+  if (!by_object()) return;
+  Window& window = older_.edit();
+  window.undone.push_back(position);
+  window.sum += digest_at(kUndone, Digest{0, position});
 }
 
 void Expectation::advance(Tree next) {
@@ -204,9 +219,9 @@ void Expectation::fail_device(std::string_view path) {
   // Trees of `atomic` and `ordered` are whole: what one object has lost takes along what came after it.
   const bool single = contract_ == Contract::kFsync || contract_ == Contract::kNames;
   const bool found = now_.stat(path, &stat) == 0;
-  // Of a file without a name nothing is promised.
-  if (single && found && now_.is_nameless(stat.node)) return;
-  doubt(single && found ? now_.birth(stat.node) : kNoObject);
+  // Nothing is promised of a file without a name, but what else was to be written is not known.
+  const bool one = single && found && !now_.is_nameless(stat.node);
+  doubt(one ? now_.birth(stat.node) : kNoObject);
 }
 
 Digest Expectation::doubt_term(const Doubt& doubt, const Tree& then) {
@@ -367,6 +382,7 @@ History Expectation::history() const {
   out.now = &now_;
   if (in_op_ && !are_one(after_, now_)) out.after = &after_;
   if (older_) out.promises = older_->promises;
+  if (older_) out.undone = older_->undone;
   out.covered_by = covered_by_;
   return out;
 }

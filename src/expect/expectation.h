@@ -49,7 +49,9 @@ class Expectation {
   // A call begins that leads to `after` if it succeeds. Calls do not nest.
   void begin_op(Tree after);
   // The call returned. With 0 the tree is now `after`, otherwise it is unchanged.
-  void end_op(int error);
+  // `refused`: the call was refused because of a failure and may have taken effect; the tree of before the
+  // call.
+  void end_op(int error, const Tree* refused = nullptr);
   bool in_op() const { return in_op_; }
   // Number of calls that returned 0 since the start or the last power cut. Reports name a promise by the
   // number of the call that made it. Not part of the digest.
@@ -117,6 +119,8 @@ class Expectation {
     std::vector<Tree> trees;
     std::vector<Promise> promises;
     std::vector<Doubt> doubts;
+    std::vector<size_t>
+        undone;        // positions of trees of calls that were refused: the next tree is that of before
     size_t floor = 0;  // trees from this position on satisfy all promises
   };
 

@@ -60,6 +60,9 @@ struct History {
   const Tree* now = nullptr;
   const Tree* after = nullptr;  // null without a call in flight
   std::span<const Promise> promises;
+  // Positions of the trees of calls that were refused because of a failure, and may have taken effect. The
+  // tree behind each is that of before the call.
+  std::span<const size_t> undone;
   uint32_t covered_by = 0;  // the call that promised the whole first tree, as Promise::call
 
   size_t size() const { return older.size() + (after ? 2 : 1); }

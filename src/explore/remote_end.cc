@@ -34,8 +34,8 @@ void RemoteEnd::start() {
   }
 }
 
-// A worker may be killed by somebody else, for example by a system that is out of memory. But if several die
-// over the same work, and nobody knows why, so will the next one.
+// A single death may come from outside, for example from a system that is out of memory. Several deaths over
+// the same work for an unknown reason end the search.
 void RemoteEnd::mourn() {
   const Result<Obituary> obituary = link_->mourn();
   link_.reset();

@@ -1,7 +1,7 @@
 // RemoteEnd: the search's end of the link to one worker that runs elsewhere (worker_link.h): starts it,
 // listens to it, and replaces it when it dies.
 //
-//   RemoteEnd end(team, number, initial, Message(message::Begin{...}), report_trouble);
+//   RemoteEnd end(team, number, initial, report_trouble);
 //   end.start();
 //   end.send(order);
 //   if (end.listen() == RemoteEnd::Heard::kGone) { end.replace(); end.send(order); }
@@ -34,7 +34,7 @@ class RemoteEnd {
   // does not.
   Heard listen();
   const message::Any& answer() const { return answer_; }
-  // After kGone: starts another worker, unless nobody knows why workers die over this work.
+  // After kGone: starts another worker, unless several have died over the same work for an unknown reason.
   void replace();
   // The work was done: earlier deaths count no more.
   void worked() { unexplained_ = 0; }

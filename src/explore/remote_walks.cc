@@ -52,13 +52,15 @@ RemoteWalks::Heard RemoteWalks::hear(uint64_t walk, Tally& tally, detail::WalksM
       return Heard::kStopped;
     }
     const auto* part = std::get_if<message::Walked>(&end_.answer());
-    if (part == nullptr) return Heard::kGone;
+    if (part == nullptr) {
+      elsewhere_.report_trouble(team_, system_error("a worker of the search answers what was not asked"));
+      return Heard::kStopped;
+    }
     tally.add(part->tally);
     for (const Digest& print : part->prints) count(print);
     auto at = part->choices.begin();
     for (const message::Walked::Met& one : part->met) {
-      if (one.kind >= SearchResult::kKinds || one.length == 0 || one.length > part->choices.end() - at)
-        return Heard::kGone;
+      if (one.kind >= SearchResult::kKinds || one.length == 0 || one.length > part->choices.end() - at) break;
       const auto end = at + one.length;
       met.note(FindingBits{1} << one.kind, walk, Trace(at, end - 1), *(end - 1));
       at = end;

@@ -389,11 +389,15 @@ Result<Json> parse_json(std::string_view text) {
   return json;
 }
 
-Result<std::vector<Finding>> findings_in(std::string_view text, std::string_view run_schema) {
+Result<std::vector<Finding>> findings_in(std::string_view text,
+                                         std::initializer_list<std::string_view> run_schemas) {
   const Result<Json> json = parse_json(text);
   if (!json) return json.error();
   std::vector<Finding> findings;
-  if (!json->is_object() || !json->contains("schema") || (*json)["schema"] != run_schema) {
+  const bool is_run = json->is_object() && json->contains("schema") &&
+                      std::any_of(run_schemas.begin(), run_schemas.end(),
+                                  [&](std::string_view schema) { return (*json)["schema"] == schema; });
+  if (!is_run) {
     Result<Finding> finding = finding_from_json(*json);
     if (!finding) return finding.error();
     findings.push_back(*std::move(finding));

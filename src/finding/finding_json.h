@@ -1,12 +1,13 @@
 // Findings as JSON, schema sisyfs.finding/2 (docs/formats/finding.md).
 //
 //   std::string text = text_of(to_json(finding));
-//   Result<std::vector<Finding>> again = findings_in(text, "sisyfs.run/2");
+//   Result<std::vector<Finding>> again = findings_in(text, {"sisyfs.run/2"});
 //
 // Reading is strict: a key that nobody knows, a wrong type or a number out of range is an error, which names
 // its place: steps[2].cuts[0].lost[1].nth. So a slip of the hand in an edited file is noticed.
 #pragma once
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -36,8 +37,9 @@ Result<std::vector<Step>> steps_from_json(const nlohmann::ordered_json& json);
 // thousand keys and values that are nested more than a hundred levels deep.
 Result<nlohmann::ordered_json> parse_json(std::string_view text);
 
-// The findings in a file: itself if it is a finding; those in "findings" if its schema is `run_schema`.
-Result<std::vector<Finding>> findings_in(std::string_view text, std::string_view run_schema);
+// The findings in a file: itself if it is a finding; those in "findings" if its schema is one of these.
+Result<std::vector<Finding>> findings_in(std::string_view text,
+                                         std::initializer_list<std::string_view> run_schemas);
 
 // As it is written to files. JSON is UTF-8; bytes of a path that are not are replaced. The token has them.
 std::string text_of(const nlohmann::ordered_json& json);

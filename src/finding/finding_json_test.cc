@@ -84,7 +84,7 @@ TEST(FindingJsonTest, RandomFindingsComeBack) {
     const Result<Finding> again = finding_from_json(to_json(finding));
     ASSERT_TRUE(again) << again.error().message << "\n" << text_of(to_json(finding));
     EXPECT_EQ(*again, finding) << text_of(to_json(finding));
-    const Result<std::vector<Finding>> read = findings_in(text_of(to_json(finding)), "sisyfs.run/2");
+    const Result<std::vector<Finding>> read = findings_in(text_of(to_json(finding)), {"sisyfs.run/2"});
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->at(0), finding);
     EXPECT_EQ(*steps_from_json(to_json(finding.steps)), finding.steps);
@@ -263,7 +263,7 @@ TEST(FindingJsonTest, FilesThatAreNotJsonAreRefused) {
 TEST(FindingJsonTest, ARunGivesAllItsFindings) {
   Json run{{"schema", "sisyfs.run/2"}, {"states", 7}, {"findings", Json::array()}};
   const auto said = [&] {
-    const auto findings = findings_in(text_of(run), "sisyfs.run/2");
+    const auto findings = findings_in(text_of(run), {"sisyfs.run/2"});
     return findings ? std::to_string(findings->size()) : findings.error().message;
   };
   EXPECT_THAT(said(), HasSubstr("found nothing"));
@@ -291,7 +291,7 @@ TEST(FindingJsonTest, RandomChangesNeverDoHarm) {
       else
         text[at] = kBytes[findings.below(kBytes.size())];
     }
-    const auto read = findings_in(text, "sisyfs.run/2");
+    const auto read = findings_in(text, {"sisyfs.run/2"});
     (read ? accepted : refused) += 1;
     if (!read) {
       EXPECT_FALSE(read.error().message.empty());

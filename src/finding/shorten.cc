@@ -1,6 +1,7 @@
 #include "finding/shorten.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace sisyfs {
@@ -75,6 +76,20 @@ std::vector<Step> shorten(const Check& check, FindingKind kind, std::vector<Step
   while (better && !stop.load()) {
     better = leave_out(check, kind, 1, steps, stop);
     better |= simplify(check, kind, steps, stop);
+  }
+  return steps;
+}
+
+std::vector<Step> renumbered(std::vector<Step> steps) {
+  std::map<uint32_t, uint32_t> ids{{0, 0}};  // the start has 0
+  for (Step& step : steps) {
+    const uint32_t id = static_cast<uint32_t>(ids.size());
+    ids[step.id] = id;
+    step.id = id;
+    for (PowerCut& cut : step.cuts) {
+      std::erase_if(cut.lost, [&](const LostEvent& lost) { return !ids.contains(lost.event.step); });
+      for (LostEvent& lost : cut.lost) lost.event.step = ids[lost.event.step];
+    }
   }
   return steps;
 }

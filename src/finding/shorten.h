@@ -4,7 +4,7 @@
 // the steps without some of them, is executed: it counts if the finding still happens at its end. Runs of
 // steps are left out first, from half of the steps down to single ones. Then, of each step: the failing call,
 // power cuts from the last one on, and single lost events, which survive instead. In the result none of these
-// can be left out, unless `stop` was set before.
+// can be left out, unless `stop` was set before. renumbered() gives the steps the ids 1, 2, 3 ....
 //
 //   finding.steps = shorten(*named.check, finding.kind, finding.steps, interrupted());
 #pragma once
@@ -21,5 +21,9 @@ namespace sisyfs {
 // The steps show the finding. The result does, too; its steps keep their ids.
 std::vector<Step> shorten(const Check& check, FindingKind kind, std::vector<Step> steps,
                           const std::atomic<bool>& stop);
+
+// The same steps with the ids 1, 2, 3 ... . Lost events of steps that are not there are left out: a replay
+// passes over them.
+std::vector<Step> renumbered(std::vector<Step> steps);
 
 }  // namespace sisyfs

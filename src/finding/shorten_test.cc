@@ -65,6 +65,11 @@ TEST_F(ShortenTest, PowerCutsAndLostEventsThatAreNotNeededAreLeftOut) {
   EXPECT_EQ(after.size(), 2u);
   EXPECT_EQ(cuts, 1u);
   EXPECT_EQ(lost, 1u);
+  const std::vector<Step> told = renumbered(after);
+  EXPECT_EQ(told[0].id, 1u);
+  EXPECT_EQ(told[1].id, 2u);
+  EXPECT_EQ(told[1].cuts[0].lost[0].event.step, 1u);
+  EXPECT_TRUE(check->replay(told).story.shows(FindingKind::kNotAllowed));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "explore/swarm.h"
 #include "judge/worker_pool.h"
 
 namespace sisyfs {
@@ -84,10 +85,13 @@ class DiskSystem {
   WorkerPool& workers() const { return *workers_; }
 
  private:
-  // The kind of an op for random walks: calls that must fail are kinds of their own.
+  // The kind of an op for random walks: calls that must fail are kinds of their own, by path or by handle.
   static uint32_t group_of(const Candidate& candidate) {
-    return static_cast<uint32_t>(candidate.op.kind) +
-           static_cast<uint32_t>(candidate.error == 0 ? 0 : kOpKinds);
+    constexpr auto kByPath = static_cast<uint32_t>(OpKind::kRemovexattr) + 1;
+    static_assert(kOpKinds + kByPath <= Swarm::kGroups);
+    const auto kind = static_cast<uint32_t>(candidate.op.kind);
+    return candidate.error == 0 ? kind
+                                : kOpKinds + static_cast<uint32_t>(by_path(candidate.op.kind)) % kByPath;
   }
 
   DiskSystem(std::unique_ptr<WorkerPool> workers, State initial)

@@ -154,11 +154,7 @@ void ReferenceJudge::move_on(const Episode& episode, const Op& op, Tree tree) {
   if (error == 0 || may_be_done) {
     begin_op(during_, op, tree, may_be_done);
     begin_op(after_, op, tree, may_be_done);
-    after_.end_op(0);
-  }
-  if (may_be_done) {
-    after_.begin_op(from_->now());
-    after_.end_op(0);
+    after_.end_op(0, may_be_done ? &from_->now() : nullptr);
   }
   if (words_->said() == Stable::kThisCallToo && error == 0) after_.promise_all();
   // A call that must fail promises nothing, whatever it answers.

@@ -47,7 +47,7 @@ struct Episode {
   bool is_refused_by_bad_units() const {
     static constexpr OpSet kReads(OpKind::kRead, OpKind::kReaddir, OpKind::kStat, OpKind::kOpen,
                                   OpKind::kGetxattr, OpKind::kListxattr);
-    return bad_units && !kReads.has(op.kind) &&
+    return bad_units && !kReads.has(by_path(op.kind)) &&
            (answer.error == EIO || answer.error == ENOSPC || answer.error == EROFS);
   }
   // The answer is the error that the injected failure, or a bad unit, makes right.

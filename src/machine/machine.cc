@@ -44,10 +44,7 @@ Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules&
 
 int Machine::start(Tree* tree) {
   if (const int error = target_->format(media_)) return error;
-  if (setup_.start.unmounted) {
-    memory_ = save();
-    return 0;
-  }
+  if (setup_.start.unmounted) return start_unmounted(tree);
   if (const int error = run_start(tree)) return error;
   // What was written until now was on the disk before the search began.
   media_.load(MediaState(media_.state().current));
@@ -58,6 +55,22 @@ int Machine::start(Tree* tree) {
     *tree = std::move(walk.tree);
   }
   memory_ = save();
+  return 0;
+}
+
+// Mounts once to see what is there, and takes that back.
+int Machine::start_unmounted(Tree* tree) {
+  const MediaState formatted = media_.state();
+  memory_ = save();
+  if (const int error = target_->mount(media_)) return error;
+  Walk walk = target_->walk();
+  if (walk.error != 0) return walk.error;
+  *tree = std::move(walk.tree);
+  media_.load(formatted);
+  if (abilities_.memory != nullptr)
+    abilities_.memory->load(memory_, media_);
+  else
+    target_->power_cut();
   return 0;
 }
 

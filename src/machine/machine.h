@@ -83,6 +83,7 @@ class Machine {
   bool has_undecided() const { return ways_.has_undecided(); }
 
  private:
+  int start_unmounted(Tree* tree);
   int run_start(Tree* tree);
   OpResult call(const Op& op);
   void watch_undecided();

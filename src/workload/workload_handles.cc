@@ -61,7 +61,7 @@ void Workload::add_modes(const Tree& tree, std::vector<Candidate>* out) {
   for (const PathNode& p : path_nodes_) {
     if (p.type == FileType::kSymlink || !p.first) continue;
     for (const uint16_t mode : bounds_.variety.modes) {
-      // Whoever may read a directory may search it.
+      // A directory that may be read may be searched.
       const uint16_t search = p.type == FileType::kDirectory ? (mode & 0444) >> 2 : 0;
       const auto wanted = static_cast<uint16_t>(mode | search);
       if (wanted != tree.node(p.node).mode) out->push_back({Op::chmod(p.path, wanted)});

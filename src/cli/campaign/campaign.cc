@@ -50,7 +50,7 @@ constexpr uint32_t kReach = 2;
 // of the budget.
 constexpr double kForAGraverFinding = 0.1;
 // Worker processes take some time to begin. Searches that are cheaper run in the process of the campaign.
-constexpr double kWorthACrew = 0.3;
+constexpr double kWorthACrew = 0.3, kStatesWorthACrew = 2000;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -66,6 +66,7 @@ class Campaign {
   struct Made {
     NamedCheck named;
     SearchOptions options;
+    bool all_known = false;  // all that it could find was found
   };
 
   bool counts_states() const { return request_.options.bounds.states != SearchBounds().states; }
@@ -75,6 +76,7 @@ class Campaign {
   Result<Made> make(const Stage& stage, const Schedule::Task& task);
   Result<std::vector<std::string>> settings_of(const Stage& stage);
   void set_order(const Stage& stage, const Schedule::Task& task, SearchOptions& options) const;
+  FindingBits asked_for(const Check& check) const;
   FindingBits watched(const Stage& stage, const Check& check) const;
   bool is_enough() const;
   double spent() const { return budget_ - schedule_.left(); }
@@ -265,10 +267,14 @@ void Campaign::set_order(const Stage& stage, const Schedule::Task& task, SearchO
 }
 
 // Kinds that were asked for, and not yet found.
-FindingBits Campaign::watched(const Stage& stage, const Check& check) const {
+FindingBits Campaign::asked_for(const Check& check) const {
   FindingBits bits = request_.only.empty() ? check.kinds().all() : 0;
   for (const FindingInfo& kind : request_.only) bits |= check.kinds().bit_or_none(kind.kind);
-  return bits & ~found_.known(check.kinds(), may_be_minor(stage));
+  return bits;
+}
+
+FindingBits Campaign::watched(const Stage& stage, const Check& check) const {
+  return asked_for(check) & ~found_.known(check.kinds(), may_be_minor(stage));
 }
 
 Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& task) {
@@ -285,10 +291,11 @@ Result<Campaign::Made> Campaign::make(const Stage& stage, const Schedule::Task& 
   options.digest_visited = false;
   set_order(stage, task, options);
   options.watched = watched(stage, *named->check);
-  if (options.watched == 0) return bad_input("it cannot have such a finding");
+  if (asked_for(*named->check) == 0) return bad_input("it cannot have such a finding");
+  if (options.watched == 0) return Made{*std::move(named), std::move(options), true};
   if (sets(stage, "both_ways=on") && named->check->kinds().bit_or_none(FindingKind::kTwoOutcomes) == 0)
     return bad_input("the target does not claim that its mount recovers without the check");
-  if (request_.box != nullptr && task.predicted >= kWorthACrew)
+  if (request_.box != nullptr && task.predicted >= (counts_states() ? kStatesWorthACrew : kWorthACrew))
     options.start_worker = crew_of(named->setup, *request_.box);
   options = named->check->fitted(options);
   if (const Status s = named->check->accepts(options); !s) return s.error();
@@ -302,7 +309,8 @@ Schedule::End Campaign::end_of(const Stage& stage, const SearchResult& result,
   bool last = result.exhausted || (stage.rounds != 0 && task.round >= stage.rounds);
   if (stage.kind == Stage::Kind::kWalks) {
     // Twice as many walks that met no more states: there is little more to meet.
-    const bool nothing_new = task.round > 1 && result.states <= last_walk_states_.at(task.stage);
+    const bool nothing_new =
+        result.stopped == Stop::kNo && task.round > 1 && result.states <= last_walk_states_.at(task.stage);
     last = task.round == kWalkRounds || nothing_new ||
            (task.round >= kWalkRoundsAtTheEnd && all_searches_exhausted());
   }
@@ -335,6 +343,12 @@ Status Campaign::do_task(const Schedule::Task& task) {
     note(task.stage, std::move(done));
     return {};
   }
+  if (made->all_known) {
+    done.cost = counts_states() ? 1 : seconds_since(start);
+    done.end = Schedule::End::kCut;
+    note(task.stage, std::move(done));
+    return {};
+  }
   const SearchResult result = search(*made, task, start);
   if (result.stopped == Stop::kHarness)
     return result.trouble.value_or(system_error("the search failed for an unknown reason"));
@@ -345,7 +359,7 @@ Status Campaign::do_task(const Schedule::Task& task) {
   done.seconds = seconds_since(start);
   done.cost = counts_states() ? static_cast<double>(result.states) : done.seconds;
   done.end = end_of(stage, result, task);
-  last_walk_states_[task.stage] = result.states;
+  if (result.stopped == Stop::kNo) last_walk_states_[task.stage] = result.states;
   note(task.stage, std::move(done));
   return {};
 }
@@ -379,7 +393,7 @@ Status Campaign::report_findings(const Stage& stage, Made& made, const SearchRes
   for (ToldFinding& told : traced->findings) {
     const FindingKind kind = told.finding.kind;
     if (stage.kind == Stage::Kind::kWalks) {
-      told.finding.steps = shorten(*made.named.check, kind, told.finding.steps, interrupted());
+      told.finding.steps = renumbered(shorten(*made.named.check, kind, told.finding.steps, interrupted()));
       told.story = made.named.check->replay(told.finding.steps).story;
       if (const Status s = find_shorter(made, told); !s) return s;
     }

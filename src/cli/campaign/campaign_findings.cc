@@ -8,8 +8,12 @@ namespace sisyfs::cli {
 
 bool CampaignFindings::is_minor(const Finding& finding) {
   const auto& settings = finding.setup.settings;
-  const bool impossible = std::find(settings.begin(), settings.end(), "impossible=on") != settings.end();
-  return (impossible && finding.kind == FindingKind::kWrongErrno) ||
+  const auto sets = [&](const char* one) {
+    return std::find(settings.begin(), settings.end(), one) != settings.end();
+  };
+  // Of other calls the stage without these has the same findings.
+  const bool refusals = sets("impossible=on") && sets("crash=none");
+  return (refusals && finding.kind == FindingKind::kWrongErrno) ||
          std::any_of(finding.steps.begin(), finding.steps.end(),
                      [](const Step& step) { return step.failure.kind != InjectedFailure::Kind::kNone; });
 }

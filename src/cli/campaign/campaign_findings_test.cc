@@ -21,11 +21,11 @@ TEST(CampaignFindingsTest, WhatNeedsAFailingCallIsMinorAndComesLast) {
   CampaignFindings found;
   EXPECT_FALSE(found.any());
   EXPECT_TRUE(found.keep(told(FindingKind::kFailedChange, kAccess), 2));
-  EXPECT_TRUE(found.keep(told(FindingKind::kWrongErrno, {}, {"impossible=on"}), 3));
+  EXPECT_TRUE(found.keep(told(FindingKind::kWrongErrno, {}, {"impossible=on", "crash=none"}), 3));
   EXPECT_TRUE(found.any());
   EXPECT_TRUE(found.grave().empty());
   EXPECT_EQ(found.first_minor_at(), 2);
-  EXPECT_TRUE(found.keep(told(FindingKind::kNotAllowed, {}, {"impossible=on"}), 4));
+  EXPECT_TRUE(found.keep(told(FindingKind::kNotAllowed, {}, {"impossible=on", "crash=none"}), 4));
   ASSERT_EQ(found.grave().size(), 1u);
   ASSERT_EQ(found.all().size(), 3u);
   EXPECT_EQ(found.all().front().finding.kind, FindingKind::kNotAllowed);

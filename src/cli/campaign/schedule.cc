@@ -13,6 +13,10 @@ constexpr double kLeastGrowth = 2, kMostGrowth = 30;
 constexpr double kPatience = 8;
 // A round that was cut begins again, so it needs a good deal more.
 constexpr double kMoreAfterCut = 4;
+// So many rounds of the other stages come before elastic ones, if they cost no more than this part of what is
+// left.
+constexpr uint32_t kRoundsBeforeElastic = 3;
+constexpr double kCheapRound = 0.05;
 // A part of the budget below which costs are noise.
 constexpr double kNoise = 1e-5;
 
@@ -27,8 +31,13 @@ std::optional<Schedule::Task> Schedule::next() const {
   if (left() <= budget_ * kNoise) return std::nullopt;
   const Stage* best = nullptr;
   const Stage* elastic = nullptr;  // the one that has had least
+  // Walks wait for the first rounds of the other stages, unless these are dear.
+  const bool early = std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
+    return !stage.elastic && !stage.exhausted && stage.round <= kRoundsBeforeElastic &&
+           stage.predicted <= left() * kCheapRound;
+  });
   for (const Stage& stage : stages_) {
-    if (stage.exhausted) continue;
+    if (stage.exhausted || (stage.elastic && early)) continue;
     if (best == nullptr || stage.predicted / stage.favour < best->predicted / best->favour) best = &stage;
     if (stage.elastic && (elastic == nullptr || stage.spent < elastic->spent)) elastic = &stage;
   }
