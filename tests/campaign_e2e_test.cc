@@ -116,6 +116,25 @@ TEST(CampaignTest, ThePowerMayGoBeforeTheFirstMount) {
   EXPECT_EQ(check("'" SISYFS_PLUGIN_DIR "/examples/libpebblefs.so' --stages first-mount").code, 0);
 }
 
+// Story: replay refused the file that a campaign had written, as one of another program.
+TEST(CampaignTest, ItsReportCanBeReplayed) {
+  const TemporaryDirectory where;
+  EXPECT_EQ(check("f2fs --set rollforward=off --json " + where.file("json")).code, 1);
+  const Answer again = run("replay " + where.file("json"));
+  EXPECT_EQ(again.code, 1) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("still happens"));
+}
+
+// Story: after a wrong errno had been found, the stages that could find nothing else were said to be left
+// out.
+TEST(CampaignTest, AStageThatHasFoundAllItCanIsNotLeftOut) {
+  const Answer answer =
+      check("'" SISYFS_PLUGIN_DIR
+            "/libledger_wrong_errnos.so' --only wrong-errno --stages calls,refusals --time 3s");
+  EXPECT_EQ(answer.code, 1) << answer.text;
+  EXPECT_THAT(answer.text, Not(HasSubstr("left out")));
+}
+
 // Walks of a plug-in are taken by several processes.
 TEST(CampaignTest, WalksOfAPluginDoNotDependOnTheNumberOfWorkers) {
   const std::string bounded =

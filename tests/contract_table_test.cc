@@ -224,6 +224,25 @@ TEST(RefusedRenameTest, FsyncOfTheNewDirectoryPromisesNothingOfTheOldName) {
   }
 }
 
+// Story: truncate to 511 bytes, a write of two, and fdatasync, which promises neither the smaller size nor
+// what is behind it. The larger size came back with the old byte behind the new data, and that was told as
+// old data.
+TEST(TruncatedUnitTest, FdatasyncPromisesNothingBehindTheEnd) {
+  Expectation e(Contract::kFsync, Tree(), ContractRules{.data_unit = 512});
+  (void)tree_after(e, "create /a");
+  const Tree longer = tree_after(e, "write /a 511 512");
+  e.promise_all();
+  (void)tree_after(e, "truncate /a 511");
+  (void)tree_after(e, "write /a 0 2");
+  e.promise_data("/a");
+  Tree back = longer;
+  EXPECT_FALSE(e.crash_allowed(back)) << "the two bytes are promised";
+  ASSERT_EQ(apply(*parse_op("write /a 0 2"), back).error, 0);
+  EXPECT_TRUE(e.crash_allowed(back));
+  ASSERT_EQ(apply(*parse_op("write /a 0 2 v1"), back).error, 0);
+  EXPECT_FALSE(e.crash_allowed(back));
+}
+
 // The window keeps what an open file without a name held, although the names are the same.
 TEST(NamelessFileTest, ItsVersionsAreStepsOfTheWindow) {
   for (const Contract contract : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync}) {

@@ -81,15 +81,17 @@ uint64_t changed_end(const History& history, const Promise& p, uint32_t unit) {
 }
 
 // Whether the promises allow version i of a unit. fdatasync and O_SYNC promise only the bytes themselves, so
-// an older version with the same bytes is allowed.
-bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version) {
+// an older version with the same bytes is allowed. Only the bytes of the unit from `skip` on are judged.
+bool unit_allowed(const History& history, ObjectId object, size_t i, uint64_t offset, const Bytes& version,
+                  size_t skip = 0) {
   for (const Promise& p : history.promises) {
     if (p.object != object || i >= p.since) continue;
     if (p.kind != PromiseKind::kContent && !is_of_data(p)) continue;
     if (unit_in_doubt(history, p, offset, version.size())) continue;
     if (p.kind == PromiseKind::kContent) return false;
     const auto [begin, end] = promised_range(history, p);
-    const uint64_t from = std::max(begin, offset), to = std::min<uint64_t>(end, offset + version.size());
+    const uint64_t from = std::max(begin, offset + skip),
+                   to = std::min<uint64_t>(end, offset + version.size());
     if (from >= to) continue;
     Bytes bytes(version.size());
     read_unit(version_in(history[p.since], object)->data, offset, bytes);
@@ -127,7 +129,7 @@ bool goes_on_as_another(const History& history, ObjectId object, const FileData&
     const bool same =
         std::equal(got.begin() + static_cast<ptrdiff_t>(end), got.begin() + static_cast<ptrdiff_t>(length),
                    version.begin() + static_cast<ptrdiff_t>(end));
-    if (same && unit_allowed(history, object, i, offset, version)) return true;
+    if (same && unit_allowed(history, object, i, offset, version, end)) return true;
   }
   return false;
 }

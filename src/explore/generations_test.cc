@@ -219,7 +219,8 @@ TEST(GenerationsTest, BoundsOnTimeAndMemoryAndInterruptGiveUnknown) {
   // How many states fit depends on how the threads shared the last round, how much was used does not.
   EXPECT_GT(r.memory_bytes, size_t{24} << 20) << "most of the memory was used before giving up";
   EXPECT_GT(r.states, 500000u);
-  EXPECT_LT(r.memory_bytes, size_t{34} << 20);
+  // It is looked at every 20 ms, and later on a busy machine.
+  EXPECT_LT(r.memory_bytes, size_t{40} << 20);
   o.bounds = {};
   o.bounds.time = std::chrono::milliseconds(1);
   EXPECT_EQ(run_search(large, o, {}).stopped, Stop::kTime);

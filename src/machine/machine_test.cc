@@ -121,6 +121,22 @@ TEST(MachineTest, AStartDoesItsOpsFirst) {
   EXPECT_EQ(Rig(setup).error, EPERM);
 }
 
+TEST(MachineTest, AStartBeforeTheFirstMountKeepsWhatFormatLeftUnflushed) {
+  for (const bool lazy : {false, true}) {
+    DiskSetup setup = toy_setup({.lazy_format = lazy});
+    setup.start.unmounted = true;
+    Rig rig(setup);
+    ASSERT_EQ(rig.error, 0);
+    EXPECT_EQ(rig.tree, ToyTarget::tree_of(0));
+    EXPECT_EQ(rig.disk.log.size(), lazy ? 1u : 0u);
+    rig.machine.begin(rig.memory, rig.disk, true);
+    rig.machine.ways().begin_op(InjectedFailure{});
+    ASSERT_TRUE(rig.machine.perform(Op::of(OpKind::kRemount)));
+    EXPECT_EQ(rig.machine.episode().answer, OpResult());
+    EXPECT_EQ(rig.machine.episode().events_judged, 0u);
+  }
+}
+
 TEST(MachineTest, ADamagedStartIsRepaired) {
   DiskSetup setup = toy_setup({.has_check = true});
   setup.start.ops = {kCreateA};

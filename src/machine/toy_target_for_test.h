@@ -49,7 +49,8 @@ struct ToyMistakes {
   // Habits, not mistakes: create and unlink set the hint and clear it again; create reads the hint first.
   bool hint = false;
   bool reads_hint = false;
-  bool full = false;  // there is no space for a new file
+  bool full = false;         // there is no space for a new file
+  bool lazy_format = false;  // format does not flush
   // The offline check, if there is one, reports a hint as this problem, and whether it removes the hint.
   bool has_check = false;
   ToyProblem problem = ToyProblem::kNamed;
@@ -80,7 +81,8 @@ class ToyTarget : public Target,
 
   int format(Media& media) override {
     disk_ = &media;
-    return put(0, kMagic) && media.flush() == IoStatus::kOk ? 0 : EIO;
+    if (!put(0, kMagic)) return EIO;
+    return mistakes_.lazy_format || media.flush() == IoStatus::kOk ? 0 : EIO;
   }
 
   int mount(Media& media) override {
