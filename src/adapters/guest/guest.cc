@@ -1,0 +1,339 @@
+#include "adapters/guest/guest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "adapters/guest/guest_files.h"
+#include "adapters/guest/initrd.h"
+#include "adapters/guest/launcher.h"
+
+namespace sisyfs {
+
+using guest::Answer;
+using guest::Ask;
+using guest::Channel;
+using guest::Command;
+using guest::DiskAnswer;
+using guest::DiskRequest;
+using guest::kBufferBytes;
+using guest::Turn;
+
+namespace {
+
+// A guest that works for so long and asks for nothing does not come back. Nothing in it waits for a real
+// clock, so this is a bound on work.
+constexpr std::chrono::seconds kPatience{60};
+constexpr int kShimFd = 59;
+
+Error cannot(const std::string& what) {
+  return system_error(fmt::format("cannot start a guest kernel: {}: {}", what, std::strerror(errno)));
+}
+
+// A descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A file without a name that holds these bytes; -1 with errno.
+int memory_file(const char* name, std::span<const std::byte> bytes) {
+  const int fd = memfd_create(name, MFD_CLOEXEC);
+  for (size_t done = 0; fd >= 0 && done < bytes.size();) {
+    const ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
+    if (count < 0) return close(fd), -1;
+    done += static_cast<size_t>(count);
+  }
+  return fd;
+}
+
+Result<std::string> content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  if (!(out << file.rdbuf())) return system_error("cannot read " + path);
+  return out.str();
+}
+
+std::string module_name(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// The files of these modules and of those that they need, in the order in which they are loaded. A module
+// that is not there is built into the kernel, or is missed when it is used.
+Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
+  const Result<std::string> text = content_of(kernel.modules + "/modules.dep");
+  if (!text) return text.error();
+  std::map<std::string, std::pair<std::string, std::vector<std::string>>> all;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon == line.npos) continue;
+    std::istringstream words(line.substr(colon + 1));
+    auto& [file, needs] = all[module_name(line.substr(0, colon))];
+    file = line.substr(0, colon);
+    needs.assign(std::istream_iterator<std::string>(words), {});
+  }
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& file) {
+    if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
+  };
+  for (const std::string& name : kernel.to_load) {
+    const auto found = all.find(name);
+    if (found == all.end()) continue;
+    // depmod lists the needed ones with the deepest last.
+    for (auto need = found->second.second.rbegin(); need != found->second.second.rend(); ++need) add(*need);
+    add(found->second.first);
+  }
+  return out;
+}
+
+long futex(std::atomic<Turn>& word, int op, Turn value, const timespec* timeout) {
+  return syscall(SYS_futex, &word, op, static_cast<uint32_t>(value), timeout, nullptr, 0);
+}
+
+}  // namespace
+
+Result<GuestKernel> GuestKernel::find(const std::string& program) {
+  GuestKernel kernel;
+  kernel.program = program;
+  std::error_code ignored;
+  namespace fs = std::filesystem;
+  if (!fs::is_regular_file(program, ignored) || access(program.c_str(), X_OK) != 0)
+    return bad_input(fmt::format("{} is no program: --kernel takes a user-mode Linux", program));
+  // Modules lie in a folder named after the release: of the package, or beside the program.
+  const std::string folder = fs::path(program).parent_path().string();
+  for (const std::string& place : {folder + "/modules", folder + "/../lib/uml/modules"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored))
+      if (entry.is_directory(ignored)) kernel.modules = entry.path().string();
+    if (!kernel.modules.empty()) break;
+  }
+  return kernel;
+}
+
+Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geometry& disks) {
+  Initrd root;
+  for (const char* folder : {"dev", "proc", "sys", "mnt", "modules", "tmp"}) root.add_directory(folder);
+  root.add_file("init", guest_agent());
+  std::vector<std::string> inside;
+  if (!kernel.modules.empty()) {
+    const Result<std::vector<std::string>> files = module_files(kernel);
+    if (!files) return files.error();
+    for (const std::string& file : *files) {
+      const Result<std::string> content = content_of(kernel.modules + "/" + file);
+      if (!content) return content.error();
+      inside.push_back("modules/" + std::filesystem::path(file).filename().string());
+      root.add_file(inside.back(), std::as_bytes(std::span(*content)));
+    }
+  }
+  std::unique_ptr<Guest> guest(new Guest);
+  const std::vector<std::byte> initrd = root.finish();
+  if (Status s = guest->start(kernel, initrd); !s) return s.error();
+  const auto refused = [&](const std::string& what, const Reply& reply) -> Error {
+    return system_error(fmt::format("the guest kernel {}: {}{}", what,
+                                    reply.alive ? std::strerror(reply.error) : guest->trouble().c_str(),
+                                    "\n" + guest->take_printed()));
+  };
+  if (!guest->wait()) return refused("does not start", {.alive = false});
+  for (const std::string& file : inside) {
+    const Reply reply = guest->run({.what = guest::Do::kModule}, {"/" + file, "", ""});
+    if (!reply.alive || reply.error != 0) return refused("does not take the module " + file, reply);
+  }
+  Command make{.what = guest::Do::kDisks, .number = disks.disks};
+  make.offset = disks.blocks_per_disk() * disks.block_size;
+  make.length = disks.block_size;
+  if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
+    return refused("has no disks (nbd)", reply);
+  guest->release_ = "";
+  return guest;
+}
+
+Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd) {
+  channel_fd_ = memfd_create("channel", MFD_CLOEXEC);
+  if (channel_fd_ < 0 || ftruncate(channel_fd_, sizeof(Channel)) != 0) return cannot("shared memory");
+  void* const at = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_fd_, 0);
+  if (at == MAP_FAILED) return cannot("shared memory");
+  channel_ = static_cast<Channel*>(at);
+  const Descriptor shim(memory_file("shim", guest_shim())), root(memory_file("initrd", initrd)),
+      null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (shim.get() < 0 || root.get() < 0 || null.get() < 0) return cannot("memory");
+  LaunchOrder order;
+  order.program = kernel.program;
+  order.cpu = kernel.cpu;
+  order.descriptors = {{channel_fd_, guest::kChannelFd},
+                       {null.get(), guest::kLineFd},
+                       {null.get(), guest::kConsoleFd},
+                       {root.get(), guest::kInitrdFd},
+                       {shim.get(), kShimFd}};
+  order.arguments = {"linux",
+                     fmt::format("mem={}M", kernel.memory_mib),
+                     fmt::format("initrd=/proc/self/fd/{}", guest::kInitrdFd),
+                     "rdinit=/init",
+                     "con=null",
+                     fmt::format("con0=null,fd:{}", guest::kConsoleFd),
+                     fmt::format("ssl0=null,fd:{}", guest::kLineFd),
+                     "ssl=null",
+                     "mconsole=notify:/dev/null",
+                     "lpj=1000000",
+                     "loglevel=5",
+                     "random.trust_cpu=off",
+                     "panic=-1",
+                     "oops=panic"};
+  order.environment = {fmt::format("LD_PRELOAD=/proc/self/fd/{}", kShimFd), "HOME=/nonexistent", "PATH=/",
+                       "TMPDIR=/nonexistent"};
+  process_ = launch(order);
+  if (process_ < 0) return cannot(kernel.program);
+  return {};
+}
+
+Guest::~Guest() {
+  end();
+  if (channel_ != nullptr) munmap(channel_, sizeof *channel_);
+  if (channel_fd_ >= 0) close(channel_fd_);
+}
+
+void Guest::end() {
+  if (process_ < 0) return;
+  kill(process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+}
+
+bool Guest::wait() {
+  if (!alive()) return false;
+  const auto begun = std::chrono::steady_clock::now();
+  while (channel_->turn.load(std::memory_order_acquire) != Turn::kHost) {
+    const timespec slice{0, 100'000'000};
+    futex(channel_->turn, FUTEX_WAIT, Turn::kGuest, &slice);
+    if (channel_->turn.load(std::memory_order_acquire) == Turn::kHost) break;
+    int status = 0;
+    if (waitpid(process_, &status, WNOHANG) == process_) {
+      process_ = -1;
+      trouble_ = "the guest kernel has ended";
+      return false;
+    }
+    if (std::chrono::steady_clock::now() - begun > kPatience) {
+      trouble_ = "the guest kernel does not answer";
+      end();
+      return false;
+    }
+  }
+  if (channel_->trouble.load() == guest::Trouble::kStuck) {
+    trouble_ = "the guest kernel waits for something that does not come";
+    end();
+    return false;
+  }
+  return true;
+}
+
+void Guest::answer(uint32_t bytes) {
+  channel_->bytes.store(bytes, std::memory_order_relaxed);
+  channel_->turn.store(Turn::kGuest, std::memory_order_release);
+  futex(channel_->turn, FUTEX_WAKE, static_cast<Turn>(INT_MAX), nullptr);
+}
+
+// Answers a request to a disk. False if it is none. Nothing that the guest says is relied on.
+bool Guest::serve() {
+  DiskRequest request;
+  const uint32_t bytes = std::min(channel_->bytes.load(std::memory_order_relaxed), kBufferBytes);
+  std::memcpy(&request, channel_->data, sizeof request);
+  if (request.ask == Ask::kCommand) return false;
+  DiskAnswer reply{};
+  uint32_t size = sizeof reply;
+  const std::span<std::byte> data(channel_->data, kBufferBytes);
+  switch (request.ask) {
+    case Ask::kRead:
+      if (request.length > kBufferBytes - sizeof reply) {
+        reply.error = EIO;
+      } else {
+        const auto out = data.subspan(sizeof reply, request.length);
+        if (server_ == nullptr)
+          std::fill(out.begin(), out.end(), std::byte{0});
+        else
+          reply.error = static_cast<uint32_t>(server_->read(request.disk, request.offset, out));
+        size += request.length;
+      }
+      break;
+    case Ask::kWrite:
+      if (request.length > bytes - sizeof request)
+        reply.error = EIO;
+      else if (server_ != nullptr)
+        reply.error = static_cast<uint32_t>(server_->write(
+            request.disk, request.offset, data.subspan(sizeof request, request.length), request.fua != 0));
+      break;
+    case Ask::kFlush:
+      if (server_ != nullptr) reply.error = static_cast<uint32_t>(server_->flush(request.disk));
+      break;
+    default:
+      if (server_ != nullptr)
+        reply.error = static_cast<uint32_t>(
+            server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes));
+  }
+  std::memcpy(channel_->data, &reply, sizeof reply);
+  answer(size);
+  return true;
+}
+
+Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std::byte> bytes) {
+  if (!wait()) return {.alive = false};
+  size_t size = sizeof command;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    command.texts[i] = static_cast<uint32_t>(texts[i].size());
+    std::memcpy(channel_->data + size, texts[i].data(), texts[i].size());
+    size += texts[i].size();
+  }
+  command.bytes = static_cast<uint32_t>(bytes.size());
+  if (!bytes.empty()) std::memcpy(channel_->data + size, bytes.data(), bytes.size());
+  size += bytes.size();
+  std::memcpy(channel_->data, &command, sizeof command);
+  answer(static_cast<uint32_t>(size));
+  do {
+    if (!wait()) return {.alive = false};
+  } while (serve());
+  Answer answer;
+  std::memcpy(&answer, channel_->data, sizeof answer);
+  const uint32_t most = kBufferBytes - sizeof answer;
+  return {true, answer.error, answer.number, std::span(channel_->data + sizeof answer, std::min(answer.bytes, most)),
+          answer.more != 0};
+}
+
+std::string Guest::take_printed() {
+  const uint64_t end = channel_->printed.load(std::memory_order_acquire);
+  seen_ = std::max(seen_, end - std::min<uint64_t>(end, Channel::kConsoleBytes));
+  std::string out;
+  for (; seen_ < end; ++seen_) out += channel_->console[seen_ % Channel::kConsoleBytes];
+  return out;
+}
+
+}  // namespace sisyfs

@@ -1,0 +1,28 @@
+#include "adapters/guest/guest_files.h"
+
+// NOLINTNEXTLINE(hicpp-no-assembler)
+asm(R"(
+  .section .rodata
+  .global sisyfs_guest_agent, sisyfs_guest_agent_end, sisyfs_guest_shim, sisyfs_guest_shim_end
+  .balign 16
+sisyfs_guest_agent:
+  .incbin ")" SISYFS_GUEST_AGENT R"("
+sisyfs_guest_agent_end:
+  .balign 16
+sisyfs_guest_shim:
+  .incbin ")" SISYFS_GUEST_SHIM R"("
+sisyfs_guest_shim_end:
+  .text
+)");
+
+extern "C" {
+extern const std::byte sisyfs_guest_agent[], sisyfs_guest_agent_end[];
+extern const std::byte sisyfs_guest_shim[], sisyfs_guest_shim_end[];
+}
+
+namespace sisyfs {
+
+std::span<const std::byte> guest_agent() { return {sisyfs_guest_agent, sisyfs_guest_agent_end}; }
+std::span<const std::byte> guest_shim() { return {sisyfs_guest_shim, sisyfs_guest_shim_end}; }
+
+}  // namespace sisyfs

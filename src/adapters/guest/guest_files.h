@@ -1,0 +1,12 @@
+// The two programs that run on the other side of a guest, built with this one and kept in it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace sisyfs {
+
+std::span<const std::byte> guest_agent();  // inside/agent.cc, an executable
+std::span<const std::byte> guest_shim();   // inside/shim.cc, a shared library
+
+}  // namespace sisyfs

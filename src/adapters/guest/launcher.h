@@ -1,0 +1,28 @@
+// Starts processes that die with this one.
+//
+// The kernel ends such a process (PR_SET_PDEATHSIG) when the thread that started it ends. So all are started
+// by one thread that lives as long as this process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sisyfs {
+
+struct LaunchOrder {
+  std::string program;
+  std::vector<std::string> arguments;    // with the name of the program
+  std::vector<std::string> environment;  // all of it
+  // Descriptors of this process and their numbers there, all greater than 2. Nothing else is open there but
+  // the standard streams, which are /dev/null.
+  std::vector<std::pair<int, int>> descriptors;
+  int cpu = -1;  // that it is pinned to; -1: any
+};
+
+// The process, in a session of its own; -1 with errno if it cannot be started.
+pid_t launch(const LaunchOrder& order);
+
+}  // namespace sisyfs

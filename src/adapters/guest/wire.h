@@ -1,0 +1,169 @@
+// What the checker, the guest kernel and the agent inside of it share. Plain data: three programs are built
+// with this header.
+//
+// The guest kernel is a process of the host. It is started with a library (inside/shim.cc) that answers some
+// of its calls into libc. The agent (inside/agent.cc) is its only program. Between the checker and the guest
+// there is one piece of shared memory, the Channel, and always just one of the two runs: the agent puts a
+// request into a buffer of its own and writes a Packet to a serial line; the library sees that write, copies
+// the request to the channel, and waits there until the checker has answered. So the guest stands still
+// meanwhile, and its clock does too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sisyfs::guest {
+
+inline constexpr uint32_t kBuffers = 2;            // of the agent: for commands, and for its disk
+inline constexpr uint32_t kBufferBytes = 1 << 19;  // of each
+inline constexpr uint32_t kPageBytes = 4096;
+inline constexpr uint32_t kBufferPages = kBufferBytes / kPageBytes;
+
+// The folder for the kernel's own files. There is none.
+inline constexpr char kNowhere[] = "/nonexistent";
+
+// Descriptors of the guest's process.
+inline constexpr int kChannelFd = 60, kLineFd = 61, kConsoleFd = 62, kInitrdFd = 63;
+
+enum class Turn : uint32_t { kGuest, kHost };
+
+// Why the guest will not go on by itself.
+enum class Trouble : uint32_t {
+  kNone,
+  kStuck,  // nothing happens in it any more, and its clock has run for kMostIdle
+};
+inline constexpr uint64_t kMostIdle = 1'000'000'000ull * 600;
+
+struct Channel {
+  std::atomic<Turn> turn;
+  std::atomic<Trouble> trouble;
+  std::atomic<uint32_t> buffer;  // of the agent, that holds the request
+  std::atomic<uint32_t> bytes;   // of the request, then of the answer
+  std::atomic<uint64_t> now;     // nanoseconds of the guest's clock since its start
+  // What the guest prints on its console: the last kConsoleBytes of it.
+  static constexpr uint32_t kConsoleBytes = 1 << 16;
+  std::atomic<uint64_t> printed;
+  char console[kConsoleBytes];
+  alignas(kPageBytes) std::byte data[kBufferBytes];
+};
+
+// What the agent writes to the serial line.
+struct Packet {
+  enum Kind : uint32_t {
+    kRequest = 0x51534953,
+    kPages = 0x50534953,    // the page frames of a buffer, whose numbers follow
+    kReplace = 0x52534953,  // a function of the kernel, whose address follows, is replaced
+    kSeed = 0x53534953,     // random numbers begin again, and the kernel's clock ticks
+  };
+  uint32_t kind;
+  uint32_t which;  // a buffer, a Replaced
+  uint32_t count;  // bytes of the request, page frames, or the seed
+};
+
+// Functions of the kernel that give random numbers.
+enum class Replaced : uint32_t { kBytes, k8, k16, k32, k64, kBelow, kMost };
+inline constexpr const char* kReplacedNames[] = {"get_random_bytes", "get_random_u8",  "get_random_u16",
+                                                 "get_random_u32",   "get_random_u64", "__get_random_u32_below"};
+
+// --- requests of the agent --------------------------------------------------------------------------
+
+enum class Ask : uint32_t {
+  kCommand,  // Answer of the last command (none at first); the answer to this is a Command
+  kRead,     // the disk; the answer is a DiskAnswer and the bytes
+  kWrite,
+  kFlush,
+  kDiscard,
+  kZeroes,
+};
+
+struct DiskRequest {
+  Ask ask;
+  uint32_t disk;
+  uint64_t offset;  // bytes
+  uint32_t length;  // bytes; of a write they follow
+  uint32_t fua;
+};
+// As long as the head of a reply of the NBD protocol, which the agent puts in its place.
+struct DiskAnswer {
+  uint32_t error;  // 0 or an errno of Linux
+  uint32_t unused[3];
+};
+
+// --- commands of the checker ------------------------------------------------------------------------
+
+enum class Do : uint32_t {
+  kModule,    // text 0: a module of the agent's root
+  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
+  kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
+  kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
+  kCall,      // number: a Call; the rest are its arguments
+  kWalk,      // number: 0 the whole tree, 1 more of it
+  kMakeTree,  // makes the directories that text 0 lists, below the place of mounts; ':' between them
+  kClock,     // offset: the time of day in seconds
+  kMemory,    // the answer: bytes that are free or can be freed
+  kMessage,   // prints text 0 on the console, as the kernel does
+  kPowerOff,
+};
+
+// System calls on the mounted file system. Paths begin at its root.
+enum class Call : uint32_t {
+  kCreate,     // open with O_CREAT | O_EXCL; flags: mode
+  kMkdir,      // flags: mode
+  kUnlink,
+  kRmdir,
+  kRename,     // flags: of renameat2
+  kLink,
+  kSymlink,    // text 0: the link; 1: what it says
+  kWrite,      // the bytes follow; flags: for open
+  kAppend,
+  kTruncate,   // offset: the size
+  kRead,
+  kReaddir,
+  kStat,
+  kFsync,      // flags: for open
+  kFdatasync,
+  kSync,
+  kSyncfs,
+  kFallocate,  // flags: its mode
+  kWriteMapped,
+  kMsync,
+  kSetxattr,   // text 1: the name; the bytes follow
+  kGetxattr,
+  kListxattr,
+  kRemovexattr,
+  kChmod,      // flags: the mode
+  kOpen,       // handle: the number that it gets
+  kClose,
+};
+inline constexpr uint32_t kNoHandle = UINT32_MAX, kHandles = 4;
+
+struct Command {
+  Do what = Do::kPowerOff;
+  uint32_t number = 0;
+  uint32_t handle = kNoHandle;  // or the call is on this one, and not by path
+  uint32_t flags = 0;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  uint32_t texts[3] = {};  // lengths of the texts that follow
+  uint32_t bytes = 0;      // that follow the texts
+};
+
+struct Answer {
+  Ask ask;        // kCommand
+  int32_t error;  // 0 or an errno of Linux
+  uint64_t number;
+  uint32_t bytes;  // that follow
+  uint32_t more;   // kWalk has more to say
+};
+
+// One file, directory or symbolic link of a walk. Path, target, attributes and data follow. An attribute is
+// two lengths of 32 bits, its name and its value.
+struct WalkEntry {
+  int32_t error;  // an errno at this path, and the walk ends here
+  uint32_t path_bytes, target_bytes, xattr_bytes;
+  uint32_t mode, links;
+  uint64_t inode, size;
+};
+
+}  // namespace sisyfs::guest
