@@ -18,9 +18,11 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "adapters/kernel/kernel_check.h"
 #include "adapters/plugin/plugin_check.h"
 #include "base/printable.h"
 #include "cli/files.h"
+#include "cli/packages.h"
 #include "judge/catalogue.h"
 #include "models/targets.h"
 
@@ -212,6 +214,7 @@ const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
+    add_kernel_targets(r, install_packages);
     r.set_loader({.handles = is_plugin, .load = load_plugin, .isolation = Isolation::kProcess});
     return r;
   }();

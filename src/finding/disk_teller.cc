@@ -25,6 +25,7 @@ constexpr FaultText kFaultTexts[] = {
     {FindingKind::kMemoryLeak, "all memory is given back at unmount"},
     {FindingKind::kHeapMisuse, "memory is used as it was allocated, and freed once"},
     {FindingKind::kRunawayMemory, "memory stays within its limit"},
+    {FindingKind::kComplaint, "the kernel reports no error of its own"},
 };
 
 std::string answer_of(const OpResult& result) {

@@ -3,7 +3,7 @@
 namespace sisyfs {
 namespace {
 
-constexpr Fault kFaults[] = {kDied, kHung, kLeaked, kHeapMisused, kTooMuchMemory};
+constexpr Fault kFaults[] = {kDied, kHung, kLeaked, kHeapMisused, kTooMuchMemory, kComplained};
 
 }  // namespace
 
@@ -17,6 +17,8 @@ FindingKind finding_of(Fault fault) {
       return FindingKind::kMemoryLeak;
     case kHeapMisused:
       return FindingKind::kHeapMisuse;
+    case kComplained:
+      return FindingKind::kComplaint;
     case kTooMuchMemory:
       break;
   }

@@ -68,6 +68,8 @@ constexpr std::array kCatalogue = {
                 "a block of memory is freed twice, or written beyond its end"},
     FindingInfo{FindingKind::kRunawayMemory, "T5", "runaway-memory", Severity::kCritical,
                 "the system wants more memory than it may have"},
+    FindingInfo{FindingKind::kComplaint, "T6", "complaint", Severity::kCritical,
+                "the kernel says that something is wrong with itself, or with a disk that never failed"},
 };
 
 static_assert(kCatalogue.size() == kFindingKinds);

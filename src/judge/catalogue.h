@@ -43,8 +43,9 @@ enum class FindingKind : uint16_t {
   kMemoryLeak,
   kHeapMisuse,
   kRunawayMemory,
+  kComplaint,
 };
-inline constexpr size_t kFindingKinds = 28;
+inline constexpr size_t kFindingKinds = 29;
 
 struct FindingInfo {
   FindingKind kind;

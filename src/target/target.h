@@ -53,9 +53,10 @@ enum Fault : uint32_t {
   kLeaked = 1u << 2,         // memory is left after unmount; the call itself was answered
   kHeapMisused = 1u << 3,    // a block was freed twice, or written beyond its end
   kTooMuchMemory = 1u << 4,  // it wanted more than it may have
+  kComplained = 1u << 5,     // it says itself that something is wrong; the call was answered
 };
 // Whether these faults leave nothing to judge: the call has no answer.
-constexpr bool is_dead(uint32_t faults) { return (faults & ~uint32_t{kLeaked}) != 0; }
+constexpr bool is_dead(uint32_t faults) { return (faults & ~uint32_t{kLeaked | kComplained}) != 0; }
 
 enum class FsckMode : uint8_t {
   kCheck,   // report only; the disks are not written
@@ -125,7 +126,7 @@ class FailsAllocations {
 class HasFaults {
  public:
   // Faults since the last call. A call that ended with one has no answer: what it returned says nothing, and
-  // after all but kLeaked only load() and power_cut() may follow.
+  // after all but kLeaked and kComplained only load() and power_cut() may follow.
   virtual uint32_t take_faults() = 0;
   // The last fault in words; empty if there was none.
   virtual std::string fault_text() const = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,19 +47,19 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};
 constexpr int kShimFd = 59;
 
-Error cannot(const std::string& what) {
+Error cannot_start(const std::string& what) {
   return system_error(fmt::format("cannot start a guest kernel: {}: {}", what, std::strerror(errno)));
 }
 
 // A descriptor that is closed at the end.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
+  explicit OpenFile(int fd) : fd_(fd) {}
+  ~OpenFile() {
     if (fd_ >= 0) close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -76,14 +77,14 @@ int memory_file(const char* name, std::span<const std::byte> bytes) {
   return fd;
 }
 
-Result<std::string> content_of(const std::string& path) {
+Result<std::string> file_content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream out;
   if (!(out << file.rdbuf())) return system_error("cannot read " + path);
   return out.str();
 }
 
-std::string module_name(const std::string& path) {
+std::string name_of_module(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -92,7 +93,7 @@ std::string module_name(const std::string& path) {
 // The files of these modules and of those that they need, in the order in which they are loaded. A module
 // that is not there is built into the kernel, or is missed when it is used.
 Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
-  const Result<std::string> text = content_of(kernel.modules + "/modules.dep");
+  const Result<std::string> text = file_content(kernel.modules + "/modules.dep");
   if (!text) return text.error();
   std::map<std::string, std::pair<std::string, std::vector<std::string>>> all;
   std::istringstream lines(*text);
@@ -100,7 +101,7 @@ Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
     const size_t colon = line.find(':');
     if (colon == line.npos) continue;
     std::istringstream words(line.substr(colon + 1));
-    auto& [file, needs] = all[module_name(line.substr(0, colon))];
+    auto& [file, needs] = all[name_of_module(line.substr(0, colon))];
     file = line.substr(0, colon);
     needs.assign(std::istream_iterator<std::string>(words), {});
   }
@@ -150,7 +151,7 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
     const Result<std::vector<std::string>> files = module_files(kernel);
     if (!files) return files.error();
     for (const std::string& file : *files) {
-      const Result<std::string> content = content_of(kernel.modules + "/" + file);
+      const Result<std::string> content = file_content(kernel.modules + "/" + file);
       if (!content) return content.error();
       inside.push_back("modules/" + std::filesystem::path(file).filename().string());
       root.add_file(inside.back(), std::as_bytes(std::span(*content)));
@@ -174,22 +175,21 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   make.length = disks.block_size;
   if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
     return refused("has no disks (nbd)", reply);
-  guest->release_ = "";
   return guest;
 }
 
 Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd) {
   channel_fd_ = memfd_create("channel", MFD_CLOEXEC);
-  if (channel_fd_ < 0 || ftruncate(channel_fd_, sizeof(Channel)) != 0) return cannot("shared memory");
+  if (channel_fd_ < 0 || ftruncate(channel_fd_, sizeof(Channel)) != 0) return cannot_start("shared memory");
   void* const at = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_fd_, 0);
-  if (at == MAP_FAILED) return cannot("shared memory");
+  if (at == MAP_FAILED) return cannot_start("shared memory");
   channel_ = static_cast<Channel*>(at);
-  const Descriptor shim(memory_file("shim", guest_shim())), root(memory_file("initrd", initrd)),
+  const OpenFile shim(memory_file("shim", guest_shim())), root(memory_file("initrd", initrd)),
       null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (shim.get() < 0 || root.get() < 0 || null.get() < 0) return cannot("memory");
+  if (shim.get() < 0 || root.get() < 0 || null.get() < 0) return cannot_start("memory");
   LaunchOrder order;
   order.program = kernel.program;
-  order.cpu = kernel.cpu;
+  order.cpu = cpu_ = kernel.cpu;
   order.descriptors = {{channel_fd_, guest::kChannelFd},
                        {null.get(), guest::kLineFd},
                        {null.get(), guest::kConsoleFd},
@@ -212,7 +212,7 @@ Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd
   order.environment = {fmt::format("LD_PRELOAD=/proc/self/fd/{}", kShimFd), "HOME=/nonexistent", "PATH=/",
                        "TMPDIR=/nonexistent"};
   process_ = launch(order);
-  if (process_ < 0) return cannot(kernel.program);
+  if (process_ < 0) return cannot_start(kernel.program);
   return {};
 }
 
@@ -240,6 +240,7 @@ bool Guest::wait() {
     int status = 0;
     if (waitpid(process_, &status, WNOHANG) == process_) {
       process_ = -1;
+      ended_ = true;
       trouble_ = "the guest kernel has ended";
       return false;
     }
@@ -305,7 +306,19 @@ bool Guest::serve() {
   return true;
 }
 
+// The checker and its guest take turns, so they share a core: to wake a process on another one takes longer
+// than most commands.
+void Guest::share_core() const {
+  thread_local int mine = -1;
+  if (cpu_ < 0 || mine == cpu_) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(cpu_), &set);
+  if (sched_setaffinity(0, sizeof set, &set) == 0) mine = cpu_;
+}
+
 Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std::byte> bytes) {
+  share_core();
   if (!wait()) return {.alive = false};
   size_t size = sizeof command;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -324,8 +337,8 @@ Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std
   Answer answer;
   std::memcpy(&answer, channel_->data, sizeof answer);
   const uint32_t most = kBufferBytes - sizeof answer;
-  return {true, answer.error, answer.number, std::span(channel_->data + sizeof answer, std::min(answer.bytes, most)),
-          answer.more != 0};
+  return {true, answer.error, answer.number,
+          std::span(channel_->data + sizeof answer, std::min(answer.bytes, most)), answer.more != 0};
 }
 
 std::string Guest::take_printed() {

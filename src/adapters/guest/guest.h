@@ -2,8 +2,8 @@
 //
 // The guest is a child process that needs no rights. It is started with a clock of its own that stands still
 // while the guest works and jumps while it waits, so that the same commands do the same each time
-// (inside/shim.cc, docs/design/guests.md). Between two commands, and while a disk request is answered, the guest
-// stands still. It writes no file, and it dies with this process.
+// (inside/shim.cc, docs/design/guests.md). Between two commands, and while a disk request is answered, the
+// guest stands still. It writes no file, and it dies with this process.
 //
 //   Result<std::unique_ptr<Guest>> guest = Guest::boot(kernel, {.disks = geometry});
 //   (*guest)->attach(&server);                         // answers the requests to the disks
@@ -74,6 +74,7 @@ class Guest {
 
   Reply run(guest::Command command, const Texts& texts = {}, std::span<const std::byte> bytes = {});
   bool alive() const { return trouble_.empty(); }
+  bool has_ended() const { return ended_; }  // not alive: it has ended by itself
   // Why it is not alive: "the guest kernel has ended", "the guest kernel does nothing any more".
   const std::string& trouble() const { return trouble_; }
   // What the kernel has printed since the last call.
@@ -88,15 +89,17 @@ class Guest {
   // Waits until the guest wants something. False if it has ended or does not react.
   bool wait();
   void answer(uint32_t bytes);
+  void share_core() const;
   bool serve();
   void end();
 
   pid_t process_ = -1;
-  int watch_ = -1;  // a descriptor of the process
+  int cpu_ = -1;
   guest::Channel* channel_ = nullptr;
   int channel_fd_ = -1;
   ServesDisks* server_ = nullptr;
   std::string trouble_, release_;
+  bool ended_ = false;
   uint64_t seen_ = 0;  // of what was printed
 };
 

@@ -4,6 +4,7 @@
 asm(R"(
   .section .rodata
   .global sisyfs_guest_agent, sisyfs_guest_agent_end, sisyfs_guest_shim, sisyfs_guest_shim_end
+  .global sisyfs_still_time, sisyfs_still_time_end
   .balign 16
 sisyfs_guest_agent:
   .incbin ")" SISYFS_GUEST_AGENT R"("
@@ -12,17 +13,23 @@ sisyfs_guest_agent_end:
 sisyfs_guest_shim:
   .incbin ")" SISYFS_GUEST_SHIM R"("
 sisyfs_guest_shim_end:
+  .balign 16
+sisyfs_still_time:
+  .incbin ")" SISYFS_STILL_TIME R"("
+sisyfs_still_time_end:
   .text
 )");
 
 extern "C" {
 extern const std::byte sisyfs_guest_agent[], sisyfs_guest_agent_end[];
 extern const std::byte sisyfs_guest_shim[], sisyfs_guest_shim_end[];
+extern const std::byte sisyfs_still_time[], sisyfs_still_time_end[];
 }
 
 namespace sisyfs {
 
 std::span<const std::byte> guest_agent() { return {sisyfs_guest_agent, sisyfs_guest_agent_end}; }
 std::span<const std::byte> guest_shim() { return {sisyfs_guest_shim, sisyfs_guest_shim_end}; }
+std::span<const std::byte> still_time() { return {sisyfs_still_time, sisyfs_still_time_end}; }
 
 }  // namespace sisyfs

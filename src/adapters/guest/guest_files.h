@@ -1,4 +1,4 @@
-// The two programs that run on the other side of a guest, built with this one and kept in it.
+// The programs that run in and around a guest, built with this one and kept in it.
 #pragma once
 
 #include <cstddef>
@@ -8,5 +8,6 @@ namespace sisyfs {
 
 std::span<const std::byte> guest_agent();  // inside/agent.cc, an executable
 std::span<const std::byte> guest_shim();   // inside/shim.cc, a shared library
+std::span<const std::byte> still_time();   // inside/still.cc, a shared library
 
 }  // namespace sisyfs

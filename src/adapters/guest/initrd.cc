@@ -6,8 +6,8 @@ namespace sisyfs {
 
 void Initrd::add(const std::string& path, unsigned mode, std::span<const std::byte> bytes) {
   const std::string head =
-      fmt::format("070701{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}", next_++,
-                  mode, 0, 0, 1, 0, bytes.size(), 0, 0, 0, 0, path.size() + 1, 0);
+      fmt::format("070701{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}",
+                  next_++, mode, 0, 0, 1, 0, bytes.size(), 0, 0, 0, 0, path.size() + 1, 0);
   const auto* const text = reinterpret_cast<const std::byte*>(head.data());
   out_.insert(out_.end(), text, text + head.size());
   const auto* const name = reinterpret_cast<const std::byte*>(path.c_str());

@@ -16,8 +16,8 @@ struct LaunchOrder {
   std::string program;
   std::vector<std::string> arguments;    // with the name of the program
   std::vector<std::string> environment;  // all of it
-  // Descriptors of this process and their numbers there, all greater than 2. Nothing else is open there but
-  // the standard streams, which are /dev/null.
+  // Descriptors of this process and their numbers there. Nothing else is open there but the standard streams,
+  // which are /dev/null if they are not among these.
   std::vector<std::pair<int, int>> descriptors;
   int cpu = -1;  // that it is pinned to; -1: any
 };

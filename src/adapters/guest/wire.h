@@ -63,8 +63,9 @@ struct Packet {
 
 // Functions of the kernel that give random numbers.
 enum class Replaced : uint32_t { kBytes, k8, k16, k32, k64, kBelow, kMost };
-inline constexpr const char* kReplacedNames[] = {"get_random_bytes", "get_random_u8",  "get_random_u16",
-                                                 "get_random_u32",   "get_random_u64", "__get_random_u32_below"};
+inline constexpr const char* kReplacedNames[] = {"get_random_bytes", "get_random_u8",
+                                                 "get_random_u16",   "get_random_u32",
+                                                 "get_random_u64",   "__get_random_u32_below"};
 
 // --- requests of the agent --------------------------------------------------------------------------
 
@@ -108,32 +109,32 @@ enum class Do : uint32_t {
 
 // System calls on the mounted file system. Paths begin at its root.
 enum class Call : uint32_t {
-  kCreate,     // open with O_CREAT | O_EXCL; flags: mode
-  kMkdir,      // flags: mode
+  kCreate,  // open with O_CREAT | O_EXCL; flags: mode
+  kMkdir,   // flags: mode
   kUnlink,
   kRmdir,
-  kRename,     // flags: of renameat2
+  kRename,  // flags: of renameat2
   kLink,
-  kSymlink,    // text 0: the link; 1: what it says
-  kWrite,      // the bytes follow; flags: for open
+  kSymlink,  // text 0: the link; 1: what it says
+  kWrite,    // the bytes follow; flags: for open
   kAppend,
-  kTruncate,   // offset: the size
+  kTruncate,  // offset: the size
   kRead,
   kReaddir,
   kStat,
-  kFsync,      // flags: for open
+  kFsync,  // flags: for open
   kFdatasync,
   kSync,
   kSyncfs,
   kFallocate,  // flags: its mode
   kWriteMapped,
   kMsync,
-  kSetxattr,   // text 1: the name; the bytes follow
+  kSetxattr,  // text 1: the name; the bytes follow
   kGetxattr,
   kListxattr,
   kRemovexattr,
-  kChmod,      // flags: the mode
-  kOpen,       // handle: the number that it gets
+  kChmod,  // flags: the mode
+  kOpen,   // handle: the number that it gets
   kClose,
 };
 inline constexpr uint32_t kNoHandle = UINT32_MAX, kHandles = 4;

@@ -17,7 +17,7 @@ constexpr uint32_t kSinceEcc = 3;         // the minor version with SISYFS_EECC
 constexpr uint64_t kNow = 1'000'000'000;  // 2001-09-09; the clock of the disk stands still
 
 // `uncorrectable`: what a plug-in gets of a page that cannot be corrected.
-int errno_of(IoStatus status, int uncorrectable) {
+int errno_of_status(IoStatus status, int uncorrectable) {
   switch (status) {
     case IoStatus::kOk:
       return 0;
@@ -111,7 +111,7 @@ int PluginDisk::answer_read(uint64_t block, std::span<std::byte> buffer) {
     return static_cast<int>(read.error);
   }
   const int error =
-      disk_ == nullptr ? -EIO : errno_of(disk_->read(BlockAddress(block), buffer), uncorrectable_);
+      disk_ == nullptr ? -EIO : errno_of_status(disk_->read(BlockAddress(block), buffer), uncorrectable_);
   if (recording_ == nullptr) return error;
   ++recording_->accesses;
   read.error = error;
@@ -139,7 +139,7 @@ int PluginDisk::answer_change(uint8_t kind, uint64_t block, uint64_t count, std:
     at_ += sizeof answer;
     return static_cast<int>(answer.error);
   }
-  const int error = disk_ == nullptr ? -EIO : errno_of(ask(), uncorrectable_);
+  const int error = disk_ == nullptr ? -EIO : errno_of_status(ask(), uncorrectable_);
   if (recording_ == nullptr) return error;
   note(*recording_);
   answer.error = error;

@@ -229,7 +229,8 @@ int make_disks(const Command& command) {
     Disk& disk = disks[i];
     disk.device = open(device_name(i).c_str(), O_RDWR | O_CLOEXEC);
     if (disk.device < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, disk.ends) != 0) return errno;
-    constexpr unsigned long kFlags = 1 | NBD_FLAG_SEND_FLUSH | NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM | 1 << 6;
+    constexpr unsigned long kFlags =
+        1 | NBD_FLAG_SEND_FLUSH | NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM | 1 << 6;
     if (ioctl(disk.device, NBD_CLEAR_SOCK) != 0 || ioctl(disk.device, NBD_SET_BLKSIZE, command.length) != 0 ||
         ioctl(disk.device, NBD_SET_SIZE_BLOCKS, command.offset / command.length) != 0 ||
         ioctl(disk.device, NBD_SET_FLAGS, kFlags) != 0 || ioctl(disk.device, NBD_SET_SOCK, disk.ends[0]) != 0)
@@ -418,7 +419,8 @@ int list_names(const std::string& path) {
 // The names of attributes that users make.
 int list_attributes(int fd, const std::string& path, std::vector<std::string>& names) {
   static char list[65536];
-  const ssize_t size = fd >= 0 ? flistxattr(fd, list, sizeof list) : listxattr(path.c_str(), list, sizeof list);
+  const ssize_t size =
+      fd >= 0 ? flistxattr(fd, list, sizeof list) : listxattr(path.c_str(), list, sizeof list);
   if (size < 0) return errno == EOPNOTSUPP ? 0 : errno;
   names.clear();
   for (const char* at = list; at < list + size; at += strlen(at) + 1)
@@ -472,8 +474,8 @@ int call(const Command& command, const std::string* texts, const std::byte* byte
     case Call::kRead: {
       const File file(command, path, O_RDONLY);
       if (file.error() != 0) return file.error();
-      const ssize_t count = pread(file.fd(), out, std::min<size_t>(command.length, kRoom),
-                                  static_cast<off_t>(command.offset));
+      const ssize_t count =
+          pread(file.fd(), out, std::min<size_t>(command.length, kRoom), static_cast<off_t>(command.offset));
       if (count < 0) return errno;
       answer.number = answer.bytes = static_cast<uint32_t>(count);
       return 0;
@@ -670,7 +672,8 @@ void walk() {
 int load_module(const std::string& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno;
-  const int error = of(syscall(SYS_finit_module, fd, file.ends_with("/nbd.ko") ? "max_part=0 nbds_max=6" : "", 0));
+  const int error =
+      of(syscall(SYS_finit_module, fd, file.ends_with("/nbd.ko") ? "max_part=0 nbds_max=6" : "", 0));
   close(fd);
   unlink(file.c_str());
   return error == EEXIST ? 0 : error;

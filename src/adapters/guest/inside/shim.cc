@@ -9,14 +9,6 @@
 // to it that nothing is left behind: the kernel's memory file has no name, and its processes die with it.
 //
 // It uses nothing but system calls: it runs inside of the kernel's own signal handling.
-#include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstdarg>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -27,6 +19,14 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 
 #include "adapters/guest/wire.h"
 
@@ -58,8 +58,7 @@ long futex(std::atomic<Turn>& word, int op, Turn value, const timespec* timeout)
 }
 
 void map_channel() {
-  void* const at =
-      mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, kChannelFd, 0);
+  void* const at = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, kChannelFd, 0);
   if (at != MAP_FAILED) channel = static_cast<Channel*>(at);
 }
 
@@ -168,10 +167,9 @@ uint32_t random_below(uint32_t end) { return end == 0 ? 0 : static_cast<uint32_t
 
 // The kernel is a part of this process: a jump to our function is written over the beginning of its own.
 void replace(uint32_t which, uint64_t address) {
-  void* const functions[] = {
-      reinterpret_cast<void*>(random_bytes), reinterpret_cast<void*>(random_8),
-      reinterpret_cast<void*>(random_16),    reinterpret_cast<void*>(random_32),
-      reinterpret_cast<void*>(random_64),    reinterpret_cast<void*>(random_below)};
+  void* const functions[] = {reinterpret_cast<void*>(random_bytes), reinterpret_cast<void*>(random_8),
+                             reinterpret_cast<void*>(random_16),    reinterpret_cast<void*>(random_32),
+                             reinterpret_cast<void*>(random_64),    reinterpret_cast<void*>(random_below)};
   if (which >= sizeof functions / sizeof *functions || address == 0) return;
   unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
   std::memcpy(jump + 2, &functions[which], sizeof functions[which]);

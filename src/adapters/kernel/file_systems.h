@@ -1,0 +1,53 @@
+// What is known of each file system of the kernel before one is mounted: how it is made, mounted and
+// repaired, and what it promises.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expect/contract.h"
+#include "workload/op.h"
+
+namespace sisyfs {
+
+// What is unusual about a file system, as bits.
+enum Quirk : uint32_t {
+  kPlainDirectoryLinks = 1u << 0,  // the link count of a directory says nothing
+  kNoModes = 1u << 1,              // files have no permission bits of their own
+  kNoFileLinks = 1u << 2,          // the link count of a file says nothing
+};
+
+struct FileSystem {
+  std::string_view name;     // of the target
+  std::string_view summary;  // one line
+  std::string_view type;     // as mount calls it
+  std::string_view package;  // with its tools
+  std::string_view mkfs;     // the words of its command, without the image
+  std::string_view fsck = {};     // so of the tool that repairs; empty: there is none
+  std::string_view check = {};    // and of the one that only looks; empty: there is none
+  std::string_view mount;    // options
+  uint32_t block = 4096;     // bytes of a block of the disk
+  uint64_t kibibytes = 0;    // of the disk
+  std::vector<std::string> modules = {};
+
+  Contract contract = Contract::kFsync;
+  bool fsync_names = false;
+  bool rename_both = false;
+  bool mount_recovers = true;
+  bool stale_data = false;
+  OpSet without = {};  // ops that it does not have
+  uint32_t quirks = 0;
+  uint32_t max_name = 255;
+  bool hides_lost_found = false;  // it has a directory lost+found, which is not told of
+};
+
+std::span<const FileSystem> file_systems();
+const FileSystem* file_system(std::string_view name);
+
+// The words of a command.
+std::vector<std::string> words_of(std::string_view text, char separator = ' ');
+
+}  // namespace sisyfs

@@ -1,0 +1,37 @@
+// The tree that a guest has read back (guest::WalkEntry), as a Walk.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "adapters/kernel/file_systems.h"
+#include "target/target.h"
+
+namespace sisyfs {
+
+class GuestWalk {
+ public:
+  explicit GuestWalk(const FileSystem& fs) : fs_(fs) {}
+
+  void add(std::span<const std::byte> bytes) { all_.insert(all_.end(), bytes.begin(), bytes.end()); }
+  // What was added, as a tree. Nothing in it is relied on.
+  Walk finish();
+
+ private:
+  struct Known {
+    uint64_t inode;
+    NodeId node;
+    uint32_t links;
+    FileType type;
+  };
+  int add_entry(std::span<const std::byte>& left);
+  int add_attributes(NodeId node, std::span<const std::byte> bytes);
+
+  const FileSystem& fs_;
+  std::vector<std::byte> all_;
+  std::vector<Known> known_;
+  Walk out_;
+};
+
+}  // namespace sisyfs

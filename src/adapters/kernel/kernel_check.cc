@@ -1,0 +1,196 @@
+#include "adapters/kernel/kernel_check.h"
+
+#include <fmt/format.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "adapters/kernel/kernel_setup.h"
+#include "adapters/kernel/kernel_target.h"
+#include "adapters/kernel/tool.h"
+#include "finding/disk_check.h"
+#include "judge/workload_options.h"
+
+namespace sisyfs {
+namespace {
+
+constexpr const char* kPackagedKernel = "/usr/bin/linux.uml";
+
+std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
+  std::vector<OptionSpec> specs = {
+      OptionSpec::integer("disk", 64, int64_t{1} << 30, static_cast<int64_t>(fs.kibibytes),
+                          "KiB of the disk"),
+      OptionSpec::integer("block", 512, 4096, fs.block, "bytes that the disk reads and writes at least"),
+      OptionSpec::text("mount", std::string(fs.mount),
+                       "options of mount, with commas; also sync and dirsync"),
+      OptionSpec::text("mkfs", "default",
+                       "more words for the command that makes the file system, with + between them"),
+      OptionSpec::text("kernel", "packaged",
+                       "a user-mode Linux to boot instead of the packaged one, by its path"),
+      OptionSpec::integer("unit", 1, 65536, fs.block,
+                          "bytes; sizes and offsets of the workload are multiples of this"),
+      OptionSpec::choice(
+          "contract", {"claimed", "atomic", "ordered", "names", "fsync", "structure"}, "claimed",
+          "what must survive a power cut: what is known of the file system, or another contract"),
+      OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
+      OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
+      OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
+      OptionSpec::integer("write", 1, 4096, 1, "a second size of writes, in units; 1: none"),
+      OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file in the workload"),
+      OptionSpec::flag("fsync", true, "also fsync"),
+      OptionSpec::flag("sync_writes", true, "also writes with O_SYNC"),
+      OptionSpec::flag("remount", true, "also unmount and mount"),
+      OptionSpec::flag("links", true, "also hard and symbolic links, where the file system has them"),
+      OptionSpec::flag("xattrs", true, "also extended attributes, where the file system has them"),
+      OptionSpec::flag("one_write", false, "try one write for each file and state; off: all writes"),
+      OptionSpec::flag("impossible", false, "also try ops that must fail"),
+      OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
+      OptionSpec::flag("handles", false,
+                       "also open files, which are removed, renamed and replaced while they are open"),
+      OptionSpec::flag("modes", true, "also chmod"),
+      OptionSpec::flag("odd", false, "also sizes and offsets that are no multiple of `unit`"),
+  };
+  for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
+  specs.push_back(names_spec());
+  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  specs.push_back(failures_spec());
+  return specs;
+}
+
+struct MountFlag {
+  const char* name;
+  uint32_t flag;
+};
+constexpr MountFlag kMountFlags[] = {{"sync", MS_SYNCHRONOUS},
+                                     {"dirsync", MS_DIRSYNC},
+                                     {"noatime", MS_NOATIME},
+                                     {"ro", MS_RDONLY},
+                                     {"nodev", MS_NODEV},
+                                     {"nosuid", MS_NOSUID},
+                                     {"noexec", MS_NOEXEC},
+                                     {"nodiratime", MS_NODIRATIME},
+                                     {"lazytime", MS_LAZYTIME},
+                                     {"relatime", MS_RELATIME},
+                                     {"strictatime", MS_STRICTATIME}};
+
+// Takes the options that are flags of the system call out of the list.
+void set_mount(std::string_view text, KernelSetup& setup) {
+  for (const std::string& word : words_of(text, ',')) {
+    const auto flag = std::find_if(std::begin(kMountFlags), std::end(kMountFlags),
+                                   [&](const MountFlag& one) { return word == one.name; });
+    if (flag != std::end(kMountFlags))
+      setup.mount_flags |= flag->flag;
+    else if (word != "defaults")
+      setup.mount += (setup.mount.empty() ? "" : ",") + word;
+  }
+}
+
+Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
+                                                       const InstallPackages& install) {
+  auto setup = std::make_shared<KernelSetup>();
+  setup->fs = fs;
+  const bool packaged = options.value_text("kernel") == "packaged";
+  std::vector<std::string> missing;
+  if (packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
+  if (find_tool(words_of(fs.mkfs).front()).empty()) missing.emplace_back(fs.package);
+  if (!missing.empty())
+    if (Status s = install(missing); !s) return s.error();
+  Result<GuestKernel> kernel = GuestKernel::find(packaged ? kPackagedKernel : options.value_text("kernel"));
+  if (!kernel) return kernel.error();
+  setup->kernel = *std::move(kernel);
+  setup->kernel.to_load = fs.modules;
+  setup->kernel.to_load.insert(setup->kernel.to_load.begin(), "nbd");
+  const auto block = static_cast<uint32_t>(options.integer("block"));
+  const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;
+  if ((block & (block - 1)) != 0) return bad_input(fmt::format("block={} is no power of two", block));
+  if (bytes % block != 0) return bad_input("the disk is not a whole number of blocks");
+  setup->disk = {.block_size = block, .block_count = BlockCount(bytes / block)};
+  setup->mkfs = words_of(fs.mkfs);
+  if (options.differs("mkfs"))
+    for (std::string& word : words_of(options.value_text("mkfs"), '+'))
+      setup->mkfs.push_back(std::move(word));
+  set_mount(options.value_text("mount"), *setup);
+  return setup;
+}
+
+TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options& options) {
+  const FileSystem& fs = setup->fs;
+  const bool sync = (setup->mount_flags & MS_SYNCHRONOUS) != 0;
+  TargetKind kind;
+  kind.ops = OpSet::all() - fs.without -
+             OpSet(OpKind::kFsck, OpKind::kSnapshot, OpKind::kRestore, OpKind::kOpen, OpKind::kClose);
+  kind.claims = {.contract = fs.contract,
+                 .durable = sync ? OpSet::all() : OpSet(),
+                 .fsync_names = fs.fsync_names,
+                 .fsync_all = false,
+                 .rename_both = fs.rename_both,
+                 .mount_recovers = fs.mount_recovers,
+                 .limited_space = true,
+                 .split_writes = true,
+                 .stale_data = fs.stale_data,
+                 .retries_sync = false};
+  if (const std::string_view name = options.choice_text("contract"); name != "claimed")
+    kind.claims.contract = *parse_contract(name);
+  kind.limits.write_unit = static_cast<uint32_t>(options.integer("unit"));
+  kind.limits.any_byte = true;
+  kind.limits.max_name = fs.max_name;
+  kind.disks = setup->disk;
+  kind.faults = kDied | kHung | kComplained;
+  kind.snapshots = "the disk before the mount and the calls since then, which are made again";
+  kind.make = [setup] { return make_kernel_target(setup); };
+  return kind;
+}
+
+// Checks that the file system can be made, mounted and read.
+Status try_kernel(const KernelSetup& setup, const TargetKind& kind, FreshContent fresh) {
+  const std::unique_ptr<Target> target = kind.make();
+  Media disk{fresh_image(kind.disks, fresh)};
+  const auto tell = [&](const char* call, int error) -> Status {
+    if (const auto trouble = setup.trouble()) return system_error(*trouble);
+    if (target->has_faults()->take_faults() != 0)
+      return system_error(fmt::format("{} cannot be brought to its start: {}", setup.fs.name,
+                                      target->has_faults()->fault_text()));
+    if (error == 0) return {};
+    return bad_input(fmt::format("{} cannot be brought to its start: {} answers {}", setup.fs.name, call,
+                                 errno_text(error)));
+  };
+  if (Status s = tell("mkfs", target->format(disk)); !s) return s;
+  if (Status s = tell("mount", target->mount(disk)); !s) return s;
+  const Walk walk = target->walk();
+  if (Status s = tell("a look at the root directory", walk.error < kNoErrno ? walk.error : 0); !s) return s;
+  if (walk.error == 0) return {};
+  return bad_input(fmt::format("{} cannot be brought to its start: {}", setup.fs.name, error_text(walk)));
+}
+
+Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Options& options,
+                                          const InstallPackages& install) {
+  Result<std::shared_ptr<KernelSetup>> kernel = make_kernel_setup(fs, options, install);
+  if (!kernel) return kernel.error();
+  DiskSetup setup;
+  setup.kind = kernel_kind(*kernel, options);
+  if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
+  setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
+  setup.failures.memory = false;
+  if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
+  if (options.flag("xattrs"))
+    setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
+  setup.trouble = [kernel = *kernel] { return kernel->trouble(); };
+  set_workload(options, setup);
+  return make_disk_check(std::move(setup));
+}
+
+}  // namespace
+
+void add_kernel_targets(CheckRegistry& registry, InstallPackages install) {
+  for (const FileSystem& fs : file_systems())
+    registry.add({.name = std::string(fs.name),
+                  .summary = std::string(fs.summary),
+                  .options = kernel_option_specs(fs),
+                  .make = [&fs, install](const Options& options) { return make_kernel_check(fs, options, install); },
+                  .isolation = Isolation::kNone,
+                  .in_stages = true});
+}
+
+}  // namespace sisyfs

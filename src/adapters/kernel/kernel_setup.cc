@@ -1,0 +1,85 @@
+#include "adapters/kernel/kernel_setup.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "adapters/kernel/tool.h"
+
+namespace sisyfs {
+
+using std::chrono_literals::operator""s;
+
+namespace {
+
+// The cores that this process may run on, in turn.
+int next_core() {
+  static std::atomic<unsigned> count{0};
+  static const std::vector<int> cores = [] {
+    std::vector<int> all;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return all;
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(static_cast<unsigned>(core), &set)) all.push_back(core);
+    return all;
+  }();
+  return cores.empty() ? -1 : cores[count++ % cores.size()];
+}
+
+}  // namespace
+
+Result<Image> KernelSetup::formatted(const Image& blank) {
+  const std::lock_guard lock(mutex_);
+  if (formatted_ && *blank_ == blank) return *formatted_;
+  const uint64_t bytes = disk.blocks_per_disk() * disk.block_size;
+  Result<MemoryFile> file = MemoryFile::make(bytes);
+  if (!file) return file.error();
+  blank.read(BlockAddress(0), file->bytes());
+  std::vector<std::string> words = mkfs;
+  words.emplace_back(kToolImage);
+  const Result<ToolRun> run = run_tool(words, *file, 60s);
+  if (!run) return run.error();
+  if (!run->ended || run->exit != 0)
+    return bad_input(fmt::format("{} {}: {}", mkfs.front(),
+                                 run->ended ? fmt::format("answers {}", run->exit) : run->how, run->output));
+  Image image = blank;
+  std::vector<std::byte> before(disk.block_size);
+  for (uint64_t at = 0; at < bytes; at += disk.block_size) {
+    const BlockAddress address(at / disk.block_size);
+    const auto now = file->bytes().subspan(at, disk.block_size);
+    blank.read(address, before);
+    if (std::memcmp(before.data(), now.data(), now.size()) != 0) image.write(address, now);
+  }
+  blank_ = blank;
+  formatted_ = image;
+  return image;
+}
+
+Result<std::unique_ptr<Guest>> KernelSetup::boot() const {
+  GuestKernel pinned = kernel;
+  pinned.cpu = next_core();
+  return Guest::boot(pinned, disk);
+}
+
+void KernelSetup::set_trouble(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (!trouble_) trouble_ = std::move(text);
+}
+std::optional<std::string> KernelSetup::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+void KernelSetup::set_release(const std::string& release) {
+  const std::lock_guard lock(mutex_);
+  release_ = release;
+}
+std::string KernelSetup::release() const {
+  const std::lock_guard lock(mutex_);
+  return release_;
+}
+
+}  // namespace sisyfs

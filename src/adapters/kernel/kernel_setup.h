@@ -1,0 +1,45 @@
+// KernelSetup: what all instances of one kernel target share: the file system, the kernel, the disk as it is
+// after mkfs.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adapters/guest/guest.h"
+#include "adapters/kernel/file_systems.h"
+#include "base/result.h"
+#include "disk/image.h"
+
+namespace sisyfs {
+
+class KernelSetup {
+ public:
+  FileSystem fs;
+  GuestKernel kernel;
+  std::vector<std::string> mkfs;  // the command, without the image
+  std::string mount;              // options
+  uint32_t mount_flags = 0;       // MS_ flags
+  Geometry disk;
+
+  // The disk with a new file system, on one that held `blank` before. Made once.
+  Result<Image> formatted(const Image& blank);
+
+  // Boots a guest, on another core each time.
+  Result<std::unique_ptr<Guest>> boot() const;
+
+  // Why what was found cannot be relied on.
+  void set_trouble(std::string text);
+  std::optional<std::string> trouble() const;
+  void set_release(const std::string& release);
+  std::string release() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Image> blank_, formatted_;
+  std::optional<std::string> trouble_;
+  std::string release_;
+};
+
+}  // namespace sisyfs

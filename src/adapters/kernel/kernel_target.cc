@@ -1,0 +1,390 @@
+#include "adapters/kernel/kernel_target.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "adapters/kernel/console.h"
+#include "adapters/kernel/guest_walk.h"
+#include "adapters/kernel/kernel_calls.h"
+#include "disk/media.h"
+
+namespace sisyfs {
+namespace {
+
+using guest::Command;
+using guest::Do;
+
+// The time of day at a mount, and what a call adds to it.
+constexpr uint64_t kFirstSecond = 1'700'000'000, kSecondsOfCall = 60;
+
+// A mount or a call, linked to what came before it, back to the mount.
+struct PastCall {
+  std::shared_ptr<const PastCall> before;
+  Op op;                                                // kRemount stands for the mount
+  Image disk;                                           // of the mount: before it
+  std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
+  uint32_t number = 0;
+  Digest requests;  // that it made to the disk
+  Digest digest;    // of all that happened
+
+  explicit PastCall(const Image& image) : disk(image) {}
+};
+using PastCalls = std::shared_ptr<const PastCall>;
+
+// Serves a guest from a Media, and keeps account of what it asks for.
+class MediaServer : public ServesDisks {
+ public:
+  void attach(Media* media) { media_ = media; }
+  Media* media() const { return media_; }
+  // From here on requests are counted anew.
+  void begin() {
+    requests_ = Digest();
+    count_ = 0;
+    failed_ = false;
+  }
+  const Digest& requests() const { return requests_; }
+  bool failed() const { return failed_; }
+
+  // Blocks that are read otherwise than `disk` has them, and have not been written since begin_mount().
+  void begin_mount(const Image& disk) {
+    disk_ = disk;
+    written_.clear();
+  }
+  std::vector<std::pair<BlockAddress, BlockRef>> take_read() { return std::exchange(read_, {}); }
+
+  int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) override {
+    const uint32_t size = block_size();
+    if (offset % size != 0 || out.size() % size != 0) return EIO;
+    const BlockAddress first(offset / size);
+    if (const int error = io_error(media_->disk(disk).read(first, out))) return error;
+    if (disk_) compare(disk, first, out);
+    return 0;
+  }
+  int write(uint32_t disk, uint64_t offset, std::span<const std::byte> bytes, bool fua) override {
+    const uint32_t size = block_size();
+    if (offset % size != 0 || bytes.size() % size != 0) return EIO;
+    note(fua ? 2 : 1, disk, offset, digest_of(bytes));
+    if (disk_)
+      for (uint64_t i = 0; i < bytes.size() / size; ++i)
+        written_.insert_or_assign(key(disk, offset / size + i), true);
+    return io_error(media_->disk(disk).write(BlockAddress(offset / size), bytes, {.fua = fua}));
+  }
+  int flush(uint32_t disk) override {
+    note(3, disk, 0, {});
+    return io_error(media_->disk(disk).flush());
+  }
+  int discard(uint32_t disk, uint64_t offset, uint64_t length, bool zeroes) override {
+    const uint32_t size = block_size();
+    if (offset % size != 0 || length % size != 0) return EIO;
+    note(zeroes ? 5 : 4, disk, offset, Digest{length, 0});
+    if (disk_)
+      for (uint64_t i = 0; i < length / size; ++i)
+        written_.insert_or_assign(key(disk, offset / size + i), true);
+    if (!zeroes)
+      return io_error(media_->disk(disk).discard(BlockAddress(offset / size), BlockCount(length / size)));
+    const std::vector<std::byte> nothing(size);
+    for (uint64_t i = 0; i < length / size; ++i)
+      if (const int error = io_error(media_->disk(disk).write(BlockAddress(offset / size + i), nothing)))
+        return error;
+    return 0;
+  }
+
+ private:
+  uint32_t block_size() const { return media_->geometry().block_size; }
+  uint64_t key(uint32_t disk, uint64_t block) const {
+    return disk * media_->geometry().blocks_per_disk() + block;
+  }
+  int io_error(IoStatus status) {
+    if (status == IoStatus::kOk) return 0;
+    failed_ = true;
+    return EIO;
+  }
+  void note(uint32_t kind, uint32_t disk, uint64_t offset, const Digest& what) {
+    requests_ += digest_at(++count_, digest_at(kind * 16 + disk, Digest{offset, 1}) + digest_at(7, what));
+  }
+  void compare(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes) {
+    const uint32_t size = block_size();
+    for (uint64_t i = 0; i < bytes.size() / size; ++i) {
+      const BlockAddress address(key(disk, first.value + i));
+      if (written_.contains(address.value)) continue;
+      const auto now = bytes.subspan(i * size, size);
+      block_.resize(size);
+      disk_->read(address, block_);
+      if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
+
+      disk_->write(address, now);
+      read_.emplace_back(address, make_block(now));
+    }
+  }
+
+  Media* media_ = nullptr;
+  Digest requests_;
+  uint64_t count_ = 0;
+  bool failed_ = false;
+  std::optional<Image> disk_;
+  std::map<uint64_t, bool> written_;
+  std::vector<std::pair<BlockAddress, BlockRef>> read_;
+  std::vector<std::byte> block_;
+};
+
+class KernelTarget : public Target, public SavesMemory, public HasFaults {
+ public:
+  explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
+      : setup_(std::move(setup)), own_(Image(setup_->disk)) {}
+
+  SavesMemory* saves_memory() override { return this; }
+  HasFaults* has_faults() override { return this; }
+
+  int format(Media& media) override {
+    drop();
+    const Result<Image> image = setup_->formatted(media.state().current);
+    if (!image) return setup_->set_trouble(image.error().message), EIO;
+    media.load(MediaState(*image));
+    return 0;
+  }
+
+  int mount(Media& media) override {
+    drop();
+    return do_mount(media, media.state().current);
+  }
+
+  int unmount() override {
+    if (!mounted_) return EIO;
+    if (calls_.open_handles() != 0) return EBUSY;
+    server_.begin();
+    const Guest::Reply reply = run({.what = Do::kUnmount}, {}, "unmount");
+    forget();
+    return reply.alive ? reply.error : EIO;
+  }
+
+  void power_cut() override { drop(); }
+
+  OpResult apply(const Op& op) override {
+    if (!mounted_) return OpResult::of(EIO);
+    return do_op(op);
+  }
+
+  Walk walk() override {
+    if (!mounted_) return {EIO, Path("/"), {}};
+    walked_ = true;
+    GuestWalk reader(setup_->fs);
+    bool more = false;
+    do {
+      const Guest::Reply reply =
+          run({.what = Do::kWalk, .number = more ? 1u : 0u}, {}, "reading everything back");
+      if (!reply.alive) return {EIO, Path("/"), {}};
+      reader.add(reply.bytes);
+      more = reply.more;
+    } while (more);
+    return reader.finish();
+  }
+
+  uint32_t take_faults() override { return std::exchange(faults_, 0); }
+  std::string fault_text() const override { return fault_text_; }
+
+  Snapshot save() const override { return past_ == nullptr ? Snapshot() : Snapshot(past_, past_->digest); }
+
+  void load(const Snapshot& snapshot, Media& media) override {
+    const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
+    if (wanted == nullptr || wanted != past_ || walked_ || !mounted_) {
+      drop();
+      if (wanted != nullptr) repeat(wanted);
+    }
+    server_.attach(&media);
+  }
+
+ private:
+  // How often calls are made again until they make the same requests.
+  static constexpr int kTries = 4;
+
+  Guest* guest() {
+    if (guest_ != nullptr) return guest_.get();
+    Result<std::unique_ptr<Guest>> booted = setup_->boot();
+    if (!booted) return setup_->set_trouble(booted.error().message), nullptr;
+    guest_ = *std::move(booted);
+    guest_->attach(&server_);
+    (void)guest_->take_printed();
+    return guest_.get();
+  }
+
+  // A command that is a part of `what`. A guest that does not live any more is a fault, and is replaced when
+  // the next one is needed.
+  Guest::Reply run(const Command& command, const Guest::Texts& texts, std::string_view what,
+                   std::span<const std::byte> bytes = {}) {
+    Guest* const machine = guest();
+    if (machine == nullptr) return {.alive = false};
+    const Guest::Reply reply = machine->run(command, texts, bytes);
+    const std::string printed = machine->take_printed();
+    if (!reply.alive) {
+      const Complained complained = complaint_in(printed);
+      set_fault(machine->has_ended() ? kDied : kHung,
+                fmt::format("{}: {}{}", what, machine->trouble(),
+                            complained.line.empty() ? "" : ": " + complained.line));
+      guest_.reset();
+      forget();
+      return reply;
+    }
+    if (!printed.empty() && !quiet_) listen(what, printed);
+    return reply;
+  }
+
+  // What a file system says of a disk that fails is no news.
+  void listen(std::string_view what, std::string_view printed) {
+    const Complained complained = complaint_in(printed);
+    if (complained.what == Complaint::kNone) return;
+    if (complained.what == Complaint::kFileSystem && server_.failed()) return;
+    set_fault(kComplained, fmt::format("{}: the kernel says: {}", what, complained.line));
+  }
+
+  void set_fault(uint32_t fault, std::string text) {
+    faults_ |= fault;
+    fault_text_ = std::move(text);
+  }
+
+  void forget() {
+    mounted_ = false;
+    past_ = nullptr;
+    walked_ = false;
+    calls_.forget();
+  }
+
+  // Leaves the mounted file system; what it writes goes nowhere.
+  void drop() {
+    if (mounted_ && guest_ != nullptr) {
+      Media* const media = server_.media();
+      own_.load(MediaState(after_.value_or(own_.state().current)));
+      own_.begin_scratch(Media::Keep::kNothing);
+      server_.attach(&own_);
+      quiet_ = true;
+      const Guest::Reply reply = run({.what = Do::kUnmount, .number = 1}, {}, "unmount");
+      quiet_ = false;
+      // A kernel that cannot let go of it is of no further use.
+      if (!reply.alive || reply.error != 0) guest_.reset();
+      faults_ = 0;
+      server_.attach(media);
+    }
+    forget();
+  }
+
+  bool set_clock(uint32_t number) {
+    Command clock{.what = Do::kClock};
+    clock.offset = kFirstSecond + number * kSecondsOfCall;
+    return run(clock, {}, "setting the clock").alive;
+  }
+
+  int do_mount(Media& media, Image disk) {
+    server_.attach(&media);
+    server_.begin();
+    server_.begin_mount(disk);
+    if (!set_clock(0)) return EIO;
+    Command command{.what = Do::kMount, .number = setup_->mount_flags};
+    const Guest::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
+    if (!reply.alive) return EIO;
+    if (reply.error != 0) return reply.error;
+    mounted_ = true;
+    auto done = std::make_shared<PastCall>(disk);
+    done->op = Op::of(OpKind::kRemount);
+    finish(std::move(done), digest_at(1, disk.digest()));
+    return 0;
+  }
+
+  OpResult do_op(const Op& op) {
+    const uint32_t number = past_ == nullptr ? 1 : past_->number + 1;
+    server_.begin();
+    if (!set_clock(number)) return OpResult::of(EIO);
+    const std::string text = to_text(op);
+
+    const OpResult result =
+        calls_.apply(op, [&](const Command& command, const Guest::Texts& texts,
+                             std::span<const std::byte> bytes) { return run(command, texts, text, bytes); });
+    if (!mounted_) return OpResult::of(EIO);
+    auto done = std::make_shared<PastCall>(past_->disk);
+    done->before = past_;
+    done->op = op;
+    done->number = number;
+    finish(std::move(done), digest_at(2, past_->digest) + digest_at(3, digest_of_text(op)));
+    return result;
+  }
+
+  void finish(std::shared_ptr<PastCall> done, const Digest& digest) {
+    done->read = server_.take_read();
+    done->requests = server_.requests();
+    done->digest = digest;
+    past_ = std::move(done);
+    after_ = server_.media()->state().current;
+  }
+
+  static Digest digest_of_text(const Op& op) {
+    const std::string text = to_text(op);
+    return digest_of(text.data(), text.size());
+  }
+
+  // Mounts and makes the calls again.
+  void repeat(const PastCalls& wanted) {
+    std::vector<const PastCall*> all;
+    for (const PastCall* done = wanted.get(); done != nullptr; done = done->before.get()) all.push_back(done);
+    Image disk = all.back()->disk;
+    for (const PastCall* done : all)
+      for (const auto& [address, block] : done->read) disk.set(address, block);
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (repeat_once(all, disk)) {
+        past_ = wanted;
+        walked_ = false;
+        return;
+      }
+      drop();
+    }
+    setup_->set_trouble(fmt::format(
+        "the kernel is not deterministic: '{}' was done again, with the same past and the same disk, "
+        "and made other requests to the disk",
+        to_text(wanted->op)));
+  }
+
+  bool repeat_once(const std::vector<const PastCall*>& all, const Image& disk) {
+    own_.load(MediaState(disk));
+    own_.begin_scratch(Media::Keep::kNothing);
+    for (size_t i = all.size(); i-- > 0;) {
+      if (i + 1 == all.size()) {
+        if (do_mount(own_, disk) != 0) return false;
+      } else {
+        (void)do_op(all[i]->op);
+        if (!mounted_) return false;
+      }
+      (void)take_faults();
+
+      if (past_->requests != all[i]->requests) return false;
+    }
+    return true;
+  }
+
+  std::shared_ptr<KernelSetup> setup_;
+  std::unique_ptr<Guest> guest_;
+  MediaServer server_;
+  KernelCalls calls_;
+  Media own_;                   // for what is repeated and what is dropped
+  std::optional<Image> after_;  // the last call
+  PastCalls past_;
+  bool mounted_ = false;
+  bool walked_ = false;  // since the last call
+  bool quiet_ = false;   // what the kernel prints is of no interest
+  uint32_t faults_ = 0;
+  std::string fault_text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_kernel_target(std::shared_ptr<KernelSetup> setup) {
+  return std::make_unique<KernelTarget>(std::move(setup));
+}
+
+}  // namespace sisyfs
