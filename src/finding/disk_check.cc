@@ -12,6 +12,7 @@
 #include "machine/marks.h"
 #include "workload/right_errnos.h"
 #include "workload/script_trees.h"
+#include "workload/write_parts.h"
 
 namespace sisyfs {
 namespace {
@@ -214,12 +215,13 @@ class DiskCheck : public Check {
   std::string cannot_do(const Op& op) const {
     const TargetKind& kind = setup().kind;
     const uint32_t unit = kind.limits.write_unit;
-    static constexpr OpSet kPlaced(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kTruncate,
-                                   OpKind::kRead);
+    static constexpr OpSet kPlaced = kWriteOps | kRangeOps | OpSet(OpKind::kTruncate, OpKind::kRead);
     if (!kind.ops.has(op.kind)) return fmt::format("the target has no op {}", op_name(op.kind));
-    if (kPlaced.has(by_path(op.kind)) && !kind.limits.any_byte &&
-        (op.offset % unit != 0 || op.length % unit != 0))
+    const auto is_multiple_of = [&](uint32_t of) { return op.offset % of == 0 && op.length % of == 0; };
+    if (kPlaced.has(by_path(op.kind)) && !kind.limits.any_byte && !is_multiple_of(unit))
       return fmt::format("offsets and lengths of this target are multiples of {}", unit);
+    if (op.kind == OpKind::kWriteDirect && !is_multiple_of(direct_unit(unit)))
+      return fmt::format("offsets and lengths of write_direct are multiples of {}", direct_unit(unit));
     return {};
   }
 
