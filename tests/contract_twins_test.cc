@@ -148,9 +148,7 @@ std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << lo
 const OpSet kMake(OpKind::kCreate, OpKind::kWrite);
 const Claim kKeepsNames{.fsync_names = true};
 
-const OpSet kOfLinux = kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew, OpKind::kWriteDirect) |
-                       OpSet(OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
-const Claim kHasLinux{.more = kOfLinux};
+const Claim kHasLinux{.more = kLinuxOps};
 
 const Loss kLosses[] = {
     {"AnFsyncedFile",
@@ -209,7 +207,7 @@ const Loss kLosses[] = {
      "what 'msync /a' (step 4) promised, the data of /a (4 bytes); after the power cut /a has 0 bytes"},
     {"ASyncfs",
      {.when = When::kAsked, .forgets = OpSet(OpKind::kSyncfs)},
-     {.contract = Contract::kAtomic, .more = kOfLinux},
+     {.contract = Contract::kAtomic, .more = kLinuxOps},
      kMake | OpSet(OpKind::kSyncfs),
      "what 'syncfs' (step 2) promised, /a (0 bytes); after the power cut /a is absent"},
     {"APunchedHole",
@@ -219,7 +217,7 @@ const Loss kLosses[] = {
      "what 'sync' (step 4) promised, /a (4 bytes); after the power cut /a has other bytes from byte 0 on"},
     {"OneOfTwoExchangedFiles",
      {.half_exchange = true},
-     {.more = kOfLinux},
+     {.more = kLinuxOps},
      OpSet(OpKind::kCreate, OpKind::kExchange, OpKind::kSync),
      "what the contract 'fsync' allows"},
     {"AReservedRange",
@@ -272,7 +270,7 @@ TEST(LinuxCallsTest, ARightSystemIsAccepted) {
         OpSet(OpKind::kExchange, OpKind::kRenameNew) | OpSet(OpKind::kFsync, OpKind::kSyncfs),
         OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSync)}) {
     for (const bool asked : {false, true}) {
-      const Claim claim{.contract = asked ? Contract::kFsync : Contract::kAtomic, .more = kOfLinux};
+      const Claim claim{.contract = asked ? Contract::kFsync : Contract::kAtomic, .more = kLinuxOps};
       const Habits habits{.when = asked ? When::kAsked : When::kAtOnce};
       EXPECT_EQ(search(setup_of_linux_calls(habits, claim, ops), 5).findings, 0u) << asked;
     }
@@ -284,7 +282,7 @@ TEST(LinuxCallsTest, ARightSystemIsAccepted) {
 TEST(LinuxCallsTest, ACommitPromisesNothing) {
   const OpSet ops(OpKind::kCommit, OpKind::kSync);
   for (const Contract contract : {Contract::kAtomic, Contract::kFsync}) {
-    const Claim claim{.contract = contract, .more = kOfLinux};
+    const Claim claim{.contract = contract, .more = kLinuxOps};
     const Habits deaf{.forgets = OpSet(OpKind::kCommit)}, deaf_to_sync{.forgets = OpSet(OpKind::kSync)};
     EXPECT_EQ(search(setup_of_linux_calls({}, claim, ops), 5).findings, 0u);
     EXPECT_EQ(search(setup_of_linux_calls(deaf, claim, ops), 5).findings, 0u);
@@ -297,7 +295,7 @@ TEST(LinuxCallsTest, ACommitPromisesNothing) {
 TEST(LinuxCallsTest, HalfAnExchangeIsFound) {
   const OpSet ops(OpKind::kExchange, OpKind::kSync);
   for (const Contract contract : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync}) {
-    const Claim claim{.contract = contract, .more = kOfLinux};
+    const Claim claim{.contract = contract, .more = kLinuxOps};
     EXPECT_EQ(search(setup_of_linux_calls({.half_exchange = true}, claim, ops), 4).findings,
               bit(FindingKind::kNotAllowed));
     EXPECT_EQ(search(setup_of_linux_calls({}, claim, ops), 4).findings, 0u);

@@ -92,8 +92,7 @@ TEST(NotTriedTest, OpenFilesAndModesAreNamedWithTheirSetting) {
 }
 
 TEST(NotTriedTest, CallsOfLinuxAreNamedWithTheirSetting) {
-  DiskSetup setup = setup_of(kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew, OpKind::kWriteDirect) |
-                             OpSet(OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit));
+  DiskSetup setup = setup_of(kLinuxOps);
   setup.cuts.nesting = setup.failures.most = 1;
   setup.bounds.impossible = true;
   setup.options = {"fallocate", "exchange", "direct", "mapped", "commit"};

@@ -84,12 +84,10 @@ TEST(WorkloadOptionsTest, CallsOfLinuxAreOfferedToTargetsThatHaveThem) {
   ASSERT_EQ(some.size(), 2u);
   EXPECT_EQ(some[0].name, "fallocate");
   EXPECT_EQ(some[1].name, "commit");
-  const OpSet linux_only = kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew, OpKind::kWriteDirect) |
-                           OpSet(OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
   const auto ops_with = [&](bool by_default, const std::vector<std::string>& settings) {
-    return bounds_with(Width::kPublished, settings, linux_specs(linux_only, by_default)).ops & linux_only;
+    return bounds_with(Width::kPublished, settings, linux_specs(kLinuxOps, by_default)).ops & kLinuxOps;
   };
-  EXPECT_EQ(ops_with(true, {}), linux_only) << "a target may switch them on by default";
+  EXPECT_EQ(ops_with(true, {}), kLinuxOps) << "a target may switch them on by default";
   EXPECT_EQ(ops_with(false, {}), OpSet());
   EXPECT_EQ(ops_with(false, {"exchange=on"}), OpSet(OpKind::kExchange, OpKind::kRenameNew));
   EXPECT_EQ(ops_with(false, {"direct=on", "commit=on"}),

@@ -139,6 +139,11 @@ inline constexpr OpSet kHandleOps(OpKind::kOpenHandle, OpKind::kCloseHandle, OpK
 inline constexpr OpSet kRangeOps(OpKind::kFallocate, OpKind::kFallocateKeep, OpKind::kPunchHole,
                                  OpKind::kZeroRange);
 
+// All that file systems of a kernel have and others hardly do.
+inline constexpr OpSet kLinuxOps =
+    kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew) |
+    OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
+
 struct Op {
   OpKind kind = OpKind::kSync;
   uint8_t version = 0;  // selects the written bytes; below kVersions
