@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/mutant.h"
 #include "disk/wear.h"
 #include "machine/marks.h"
 #include "machine/remembering_recoverer.h"
@@ -23,6 +24,7 @@ OpKind plain_variant(OpKind op) {
 PromiseScope promise_of(const TargetKind& kind, OpKind performed) {
   const OpKind op = by_path(performed);
   // Nobody has asked for what the system writes back on its own account, and a store is no call.
+  if (op == OpKind::kCommit && mutant(Mutant::kCommitPromises)) return PromiseScope::kAll;
   static constexpr OpSet kPromisesNothing(OpKind::kCommit, OpKind::kWriteMapped);
   if (kPromisesNothing.has(op) && kind.has_disk()) return PromiseScope::kNone;
   static constexpr OpSet kSyncsFile(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kMsync);
