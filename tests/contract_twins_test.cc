@@ -148,6 +148,8 @@ std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << lo
 const OpSet kMake(OpKind::kCreate, OpKind::kWrite);
 const Claim kKeepsNames{.fsync_names = true};
 
+const Claim kHasLinux{.more = kLinuxOps};
+
 const Loss kLosses[] = {
     {"AnFsyncedFile",
      {.when = When::kAsked, .forgets = OpSet(OpKind::kFsync)},
@@ -198,6 +200,31 @@ const Loss kLosses[] = {
      {.contract = Contract::kAtomic, .sync_mount = true},
      kMake,
      "what 'create /a' (step 1) promised, /a (0 bytes); after the power cut /a is absent"},
+    {"DataAfterMsync",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kMsync)},
+     kHasLinux,
+     kMake | OpSet(OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSync),
+     "what 'msync /a' (step 4) promised, the data of /a (4 bytes); after the power cut /a has 0 bytes"},
+    {"ASyncfs",
+     {.when = When::kAsked, .forgets = OpSet(OpKind::kSyncfs)},
+     {.contract = Contract::kAtomic, .more = kLinuxOps},
+     kMake | OpSet(OpKind::kSyncfs),
+     "what 'syncfs' (step 2) promised, /a (0 bytes); after the power cut /a is absent"},
+    {"APunchedHole",
+     {.when = When::kAsked, .keeps_punched = true},
+     kHasLinux,
+     kMake | OpSet(OpKind::kPunchHole, OpKind::kSync),
+     "what 'sync' (step 4) promised, /a (4 bytes); after the power cut /a has other bytes from byte 0 on"},
+    {"OneOfTwoExchangedFiles",
+     {.half_exchange = true},
+     {.more = kLinuxOps},
+     OpSet(OpKind::kCreate, OpKind::kExchange, OpKind::kSync),
+     "what the contract 'fsync' allows"},
+    {"AReservedRange",
+     {.when = When::kAsked, .stale_data = true},
+     kHasLinux,
+     OpSet(OpKind::kCreate, OpKind::kFallocate, OpKind::kSync),
+     "what the contract 'fsync' allows"},
 };
 
 class LossTest : public testing::TestWithParam<Loss> {};
@@ -226,6 +253,53 @@ TEST_P(LossTest, IsNotFoundWhereNothingIsForgotten) {
   right.when = GetParam().claim.sync_mount ? When::kThrough : When::kAsked;
   const SearchResult result = search(setup_for(GetParam(), right), 5);
   EXPECT_EQ(result.findings, 0u);
+}
+
+DiskSetup setup_of_linux_calls(const Habits& habits, const Claim& claim, OpSet ops) {
+  DiskSetup setup = setup_for(habits, claim);
+  setup.bounds.ops = OpSet(OpKind::kCreate, OpKind::kWrite) | ops;
+  setup.bounds.write_sizes = {1};
+  return setup;
+}
+
+// Systems that keep what they promise and no more: no variant of a write, a rename or a sync promises more
+// than is written down.
+TEST(LinuxCallsTest, ARightSystemIsAccepted) {
+  for (const OpSet ops :
+       {kRangeOps | OpSet(OpKind::kFsync),
+        OpSet(OpKind::kExchange, OpKind::kRenameNew) | OpSet(OpKind::kFsync, OpKind::kSyncfs),
+        OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSync)}) {
+    for (const bool asked : {false, true}) {
+      const Claim claim{.contract = asked ? Contract::kFsync : Contract::kAtomic, .more = kLinuxOps};
+      const Habits habits{.when = asked ? When::kAsked : When::kAtOnce};
+      EXPECT_EQ(search(setup_of_linux_calls(habits, claim, ops), 5).findings, 0u) << asked;
+    }
+  }
+}
+
+// Whether it writes something back, all of it or nothing: a commit is the system's own affair. What is
+// written back does not count as promised, and what is asked for afterwards still does.
+TEST(LinuxCallsTest, ACommitPromisesNothing) {
+  const OpSet ops(OpKind::kCommit, OpKind::kSync);
+  for (const Contract contract : {Contract::kAtomic, Contract::kFsync}) {
+    const Claim claim{.contract = contract, .more = kLinuxOps};
+    const Habits deaf{.forgets = OpSet(OpKind::kCommit)}, deaf_to_sync{.forgets = OpSet(OpKind::kSync)};
+    EXPECT_EQ(search(setup_of_linux_calls({}, claim, ops), 5).findings, 0u);
+    EXPECT_EQ(search(setup_of_linux_calls(deaf, claim, ops), 5).findings, 0u);
+    EXPECT_EQ(search(setup_of_linux_calls(deaf_to_sync, claim, ops), 5).findings,
+              bit(FindingKind::kNotAllowed));
+  }
+}
+
+// Under each contract but `structure`.
+TEST(LinuxCallsTest, HalfAnExchangeIsFound) {
+  const OpSet ops(OpKind::kExchange, OpKind::kSync);
+  for (const Contract contract : {Contract::kAtomic, Contract::kOrdered, Contract::kFsync}) {
+    const Claim claim{.contract = contract, .more = kLinuxOps};
+    EXPECT_EQ(search(setup_of_linux_calls({.half_exchange = true}, claim, ops), 4).findings,
+              bit(FindingKind::kNotAllowed));
+    EXPECT_EQ(search(setup_of_linux_calls({}, claim, ops), 4).findings, 0u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(ContractTwinsTest, LossTest, testing::ValuesIn(kLosses),

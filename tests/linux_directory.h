@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -19,10 +20,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +140,24 @@ class LinuxDirectory {
         return answer(::removexattr(path.c_str(), name_of(op).c_str()));
       case OpKind::kChmod:
         return answer(::chmod(path.c_str(), op.length));
+      case OpKind::kFallocate:
+        return reserve(op, 0);
+      case OpKind::kFallocateKeep:
+        return reserve(op, FALLOC_FL_KEEP_SIZE);
+      case OpKind::kPunchHole:
+        return reserve(op, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+      case OpKind::kZeroRange:
+        return reserve(op, FALLOC_FL_ZERO_RANGE);
+      case OpKind::kExchange:
+        return answer(::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE));
+      case OpKind::kRenameNew:
+        return answer(::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, other.c_str(), RENAME_NOREPLACE));
+      case OpKind::kWriteDirect:
+        return with_file(op, O_WRONLY | O_DIRECT, [&](int fd) { return write_direct(op, fd); });
+      case OpKind::kWriteMapped:
+        return with_file(op, O_RDWR, [&](int fd) { return write_mapped(op, fd); });
+      case OpKind::kMsync:
+        return with_file(op, O_RDWR, [](int fd) { return msync(fd); });
       case OpKind::kOpen:
         return open(path);
       case OpKind::kClose:
@@ -189,6 +210,43 @@ class LinuxDirectory {
     std::vector<std::byte> bytes(op.length);
     fill_data(op, offset, bytes);
     return written(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)));
+  }
+  OpResult reserve(const Op& op, int mode) {
+    return with_file(op, O_WRONLY, [&](int fd) {
+      return answer(
+          ::fallocate(fd, mode, static_cast<off_t>(op.offset), static_cast<off_t>(uint64_t{op.length})));
+    });
+  }
+  static OpResult write_direct(const Op& op, int fd) {
+    static constexpr size_t kAligned = 4096;
+    std::vector<std::byte> room(op.length + kAligned);
+    void* at = room.data();
+    size_t left = room.size();
+    const std::span bytes(static_cast<std::byte*>(std::align(kAligned, op.length, at, left)), op.length);
+    fill_data(op, op.offset, bytes);
+    return written(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(op.offset)));
+  }
+  // The size is looked at before: a store behind the page of the end would be a signal.
+  static OpResult write_mapped(const Op& op, int fd) {
+    struct stat s {};
+    if (::fstat(fd, &s) != 0) return OpResult::of(errno);
+    if (op.length == 0 || op.offset + op.length > static_cast<uint64_t>(s.st_size))
+      return OpResult::of(EINVAL);
+    const size_t length = static_cast<size_t>(s.st_size);
+    void* at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return OpResult::of(errno);
+    fill_data(op, op.offset, std::span(static_cast<std::byte*>(at) + op.offset, op.length));
+    return ::munmap(at, length) != 0 ? OpResult::of(errno) : OpResult{0, op.length, {}};
+  }
+  static OpResult msync(int fd) {
+    struct stat s {};
+    if (::fstat(fd, &s) != 0) return OpResult::of(errno);
+    const size_t length = static_cast<size_t>(s.st_size);
+    void* at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return OpResult::of(errno);
+    const OpResult result = answer(::msync(at, length, MS_SYNC));
+    ::munmap(at, length);
+    return result;
   }
   static OpResult append(const Op& op, int fd) {
     struct stat s {};

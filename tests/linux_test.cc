@@ -32,6 +32,7 @@ struct Plan {
   bool xattrs = false;                        // also extended attributes
   bool handles = false;                       // also numbered handles, and files without a name
   bool modes = false;                         // also chmod
+  OpSet more = {};                            // also these, of the calls that POSIX has not
   bool rooted = false;                        // also "/" itself, "..", and links with absolute targets
   std::optional<verifs::Config> verifs = {};  // the model goes along; its ops only, and short files
 };
@@ -48,6 +49,7 @@ class RandomOps {
     add_paths(tree, kRootNode, Path("/"));
     if (plan_.handles && pick(2) == 0) return on_handle(tree);
     if (plan_.modes && pick(4) == 0) return mode();
+    if (plan_.more != OpSet() && pick(2) == 0) return of_linux();
     static constexpr OpKind kKinds[] = {
         OpKind::kCreate, OpKind::kCreate,  OpKind::kMkdir,  OpKind::kMkdir,    OpKind::kUnlink,
         OpKind::kUnlink, OpKind::kRmdir,   OpKind::kRmdir,  OpKind::kRename,   OpKind::kRename,
@@ -111,6 +113,28 @@ class RandomOps {
     if (kind == OpKind::kWrite || kind == OpKind::kAppend || kind == OpKind::kRead)
       op.length = static_cast<uint32_t>(pick(pick(8) != 0 ? 6 : 5000));
     if (kind == OpKind::kWrite || kind == OpKind::kAppend) op.version = static_cast<uint8_t>(pick(3));
+    return op;
+  }
+
+  // Mostly near the end of a file.
+  Op of_linux() {
+    OpKind kind = OpKind::kMsync;
+    do kind = static_cast<OpKind>(pick(kOpKinds));
+    while (!plan_.more.has(kind));
+    Op op = Op::of(kind, path(7));
+    if (op.path.text() == "/") op.path = Path("/a");
+    if (kind == OpKind::kExchange || kind == OpKind::kRenameNew) {
+      op.other = path(kind == OpKind::kExchange ? 7 : 3);
+      if (op.other.text() == "/") op.other = Path("/b");
+      return op;
+    }
+    if (!files_.empty() && pick(4) != 0) op.path = files_[pick(files_.size())];
+    if (kind == OpKind::kMsync) return op;
+    op.offset = offset();
+    op.length = static_cast<uint32_t>(pick(pick(8) != 0 ? 6 : 5000));
+    if (kind == OpKind::kWriteDirect) op.offset = pick(2) * 4096, op.length = 4096;
+    if (kind == OpKind::kWriteDirect || kind == OpKind::kWriteMapped)
+      op.version = static_cast<uint8_t>(pick(3));
     return op;
   }
 
@@ -451,6 +475,46 @@ TEST(LinuxTest, ModesAnswerAsInLinux) {
     EXPECT_GT(met.done[OpKind::kChmod], 500);
   }
   ::umask(before);
+}
+
+// Those of the calls that POSIX has not which the file system here has. A mapping needs nothing of it.
+OpSet calls_of_linux(const std::string& directory) {
+  LinuxDirectory linux(directory);
+  OpSet all(OpKind::kWriteMapped, OpKind::kMsync);
+  for (const char* line : {"create /x", "create /y"})
+    if (linux.apply(*parse_op(line)).error != 0) return all;
+  for (const char* line :
+       {"fallocate /x 0 4096", "fallocate_keep /x 0 8192", "punch_hole /x 0 1", "zero_range /x 0 2",
+        "exchange /x /y", "rename_new /y /z", "write_direct /x 0 4096"}) {
+    const Op op = *parse_op(line);
+    if (linux.apply(op).error == 0) all = all | OpSet(op.kind);
+  }
+  return all;
+}
+
+TEST(LinuxTest, RangesExchangesAndMappingsAnswerAsInLinux) {
+  Plan plan{.calls = 1200};
+  OpSet tried;
+  for (const std::filesystem::path& where : places()) {
+    Met met;
+    const ScratchDirectory probe(where);
+    plan.more = calls_of_linux(probe.path());
+    tried = tried | plan.more;
+    for (plan.seed = 1; plan.seed <= kRuns; ++plan.seed) {
+      const ScratchDirectory place(where);
+      ASSERT_EQ(Comparison(plan, place.path(), &met).run(), "") << "in " << where;
+    }
+    for (size_t k = 0; k < kOpKinds; ++k) {
+      const auto kind = static_cast<OpKind>(k);
+      if (plan.more.has(kind)) {
+        EXPECT_GT(met.done[kind], 60) << op_name(kind) << " in " << where;
+      }
+    }
+    for (const int error : {EISDIR, ENOENT, ENOTDIR, EINVAL})
+      EXPECT_TRUE(met.errors.contains(error)) << error;
+  }
+  for (const OpKind kind : {OpKind::kFallocate, OpKind::kPunchHole, OpKind::kExchange, OpKind::kRenameNew})
+    EXPECT_TRUE(tried.has(kind)) << op_name(kind);
 }
 
 // A comparison that sees nothing would be silent about these too.

@@ -61,6 +61,8 @@ struct Habits {
   bool comes_back_empty = false;  // recovery starts anew if there is anything to recover
   bool forgets_renames = false;   // fsync of a file keeps its name, but no rename
   bool forgets_dirs = false;      // fsync of a directory does nothing
+  bool half_exchange = false;     // each entry of an exchange is a record of its own
+  bool keeps_punched = false;     // what a punched hole held stays on the disk
   OpSet forgets = {};             // these calls do nothing
   // With kEarlierCalls an op that changes something flushes what came before it and says that this is stable,
   // with kThisCallToo it says so of itself, which is written through; too early (a mistake): before the
@@ -77,6 +79,7 @@ struct Claim {
   bool split_writes = false;
   OpSet durable = {};
   bool retries_sync = true;
+  OpSet more = {};  // further ops that it has
 };
 
 class ToyFs : public Target, public SavesMemory {
@@ -135,14 +138,17 @@ class ToyFs : public Target, public SavesMemory {
     if (result.error != 0) return result;
     const Memory memory = memory_;
     failed_ = false;
-    const bool changes = !(after == memory_.tree);
+    // Two files that are equal are exchanged too.
+    const bool changes = !(after == memory_.tree) || op.kind == OpKind::kExchange;
     if (changes) {
       const Tree before = std::exchange(memory_.tree, std::move(after));
       for (const std::vector<Fact>& record : records_of(op, before)) note(op, record);
     }
     const bool forgotten = habits_.forgets.has(op.kind);
-    if (op.kind == OpKind::kSync && !forgotten) keep([](const Fact&) { return true; });
-    if (OpSet(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync).has(op.kind)) keep_file(op, forgotten);
+    static constexpr OpSet kAll(OpKind::kSync, OpKind::kSyncfs, OpKind::kCommit);
+    static constexpr OpSet kFileOnly(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kMsync);
+    if (kAll.has(op.kind) && !forgotten) keep([](const Fact&) { return true; });
+    if (kFileOnly.has(op.kind)) keep_file(op, forgotten);
     if (!failed_ || habits_.on_error == OnError::kNothing) return result;
     // What was written of it will be written over.
     const std::vector<Fact> left = std::exchange(memory_, memory).waiting;
@@ -369,6 +375,8 @@ class ToyFs : public Target, public SavesMemory {
     };
     if (habits_.split_writes && !habits_.backwards) each_part(op, before, kUnit, add);
     add(memory_.tree);
+    if (habits_.half_exchange && op.kind == OpKind::kExchange && records[0].size() > 1)
+      records = {{records[0].begin(), records[0].begin() + 1}, {records[0].begin() + 1, records[0].end()}};
     // Backwards: the size with the last unit, then the unit before it, ...
     const bool backwards = habits_.backwards && kWriteOps.has(op.kind);
     while (backwards && records.back().size() > 1 &&
@@ -384,14 +392,17 @@ class ToyFs : public Target, public SavesMemory {
   }
 
   void note(const Op& op, std::vector<Fact> changed) {
+    if (habits_.keeps_punched && op.kind == OpKind::kPunchHole)
+      std::erase_if(changed, [](const Fact& f) { return f.kind == kData && f.value == 0; });
     if (habits_.when == When::kAsked) {
       remember(op, changed);
       return habits_.at_once.has(op.kind) ? keep_changes(changed) : void();
     }
     // Where records come back in any order, what takes a name away waits for what came before it, and what
     // comes after it waits in turn: otherwise a file would be left with no name at all.
-    const bool takes_name =
-        op.kind == OpKind::kUnlink || op.kind == OpKind::kRmdir || op.kind == OpKind::kRename;
+    static constexpr OpSet kTakesName(OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename, OpKind::kExchange,
+                                      OpKind::kRenameNew);
+    const bool takes_name = kTakesName.has(op.kind);
     if (habits_.says == Stable::kEarlierCalls) flush_and_say();
     if (habits_.any_order && takes_name) flush();
     issue(changed);
@@ -474,7 +485,8 @@ class ToyFs : public Target, public SavesMemory {
     if (directory ? habits_.forgets_dirs || claim_.contract == Contract::kNames : forgotten) return;
     const uint32_t inode = memory_.tree.birth(stat.node);
     // Names are kept all at once, with the inodes that they lead to, so that a rename is never cut in two.
-    const bool names = directory || (claim_.fsync_names && op.kind != OpKind::kFdatasync);
+    const bool data_only = op.kind == OpKind::kFdatasync || op.kind == OpKind::kMsync;
+    const bool names = directory || (claim_.fsync_names && !data_only);
     keep([&](const Fact& fact) {
       if (fact.kind == kEntry)
         return names && (directory || !habits_.forgets_renames || fact.type != kRenamed);
@@ -498,7 +510,8 @@ inline TargetKind kind_of(const Habits& habits, const Claim& claim) {
   TargetKind kind;
   kind.ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
                    OpKind::kLink, OpKind::kWrite, OpKind::kTruncate, OpKind::kRead) |
-             OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount);
+             OpSet(OpKind::kWriteSync, OpKind::kFsync, OpKind::kFdatasync, OpKind::kSync, OpKind::kRemount) |
+             claim.more;
   kind.claims.contract = claim.contract;
   kind.claims.durable = claim.sync_mount ? OpSet::all() : claim.durable;
   kind.claims.retries_sync = claim.retries_sync;

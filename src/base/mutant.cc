@@ -29,6 +29,8 @@ namespace {
     "OldNames",
     "ForgetDurableCalls",
     "ForgetNameless",
+    "ExchangeIsNoStep",
+    "CommitPromises",
     "LastChainSafe",
     "NeverReorder",
     "SkipAfterPromise",

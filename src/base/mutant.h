@@ -34,6 +34,8 @@ enum class Mutant : uint8_t {
   kOldNames,             // names: a name may be from an older tree of the window
   kForgetDurableCalls,   // a call that is durable when it returns promises nothing
   kForgetNameless,       // what is written to a deleted open file never comes back under its old name
+  kExchangeIsNoStep,     // an exchange of equal files is no step of the window
+  kCommitPromises,       // a commit that nobody asked for promises what sync does
   // crash: what a power cut may leave
   kLastChainSafe,        // the last chain of writes never loses anything
   kNeverReorder,         // writes are kept in order on every device

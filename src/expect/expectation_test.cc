@@ -167,6 +167,28 @@ TEST(ExpectationDigestTest, PastDoesNotMatterWhereTheContractDoesNotLook) {
   EXPECT_EQ(a.digest(), Expectation(Contract::kStructure, with("a")).digest());
 }
 
+// Story: two empty files were exchanged, which left a tree equal to that before it. The window took the two
+// for one, with the files of after the exchange, and the second file without the first was told as half an
+// exchange.
+TEST(ExpectationTest, AnExchangeOfEqualFilesIsAStepOfTheWindow) {
+  for (const Contract contract : {Contract::kOrdered, Contract::kFsync, Contract::kAtomic}) {
+    Expectation e(contract, with(""));
+    run(e, with("a"));
+    Tree tree = e.now();
+    ASSERT_EQ(tree.create("/b"), 0);
+    run(e, tree);
+    const Digest before = e.digest();
+    ASSERT_EQ(tree.exchange("/a", "/b"), 0);
+    ASSERT_EQ(tree, e.now());
+    run(e, tree);
+    const bool by_object = contract != Contract::kAtomic;
+    EXPECT_EQ(e.older().size(), by_object ? 3u : 2u);
+    EXPECT_EQ(e.digest() != before, by_object);
+    EXPECT_EQ(e.crash_allowed(with("b")), contract == Contract::kFsync) << "its entry was there before";
+    EXPECT_TRUE(e.crash_allowed(with("a")));
+  }
+}
+
 TEST(ExpectationTest, CopiesGoTheirOwnWay) {
   Expectation a(Contract::kAtomic, with(""));
   run(a, with("a"));

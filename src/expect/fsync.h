@@ -8,10 +8,11 @@
 // 2. Under a match, each entry of each recovered directory must be as it was at some time of the window. The
 //    times of entries are independent, except that a rename changes two entries at once. For a rename between
 //    trees i and i + 1, the old and the new entry are both from a time up to i, or both from a later time. If
-//    the target may leave both names, only "old name gone, new name missing" is excluded. All these rules
-//    have the form "if this entry is not later than i, neither is that one". So each entry starts at its
-//    latest possible time and moves back only if a rule demands it. If an entry runs out of times, there is
-//    no solution. That makes the check exact.
+//    the target may leave both names, only "old name gone, new name missing" is excluded. An exchange is two
+//    renames in one step, each to the old name of the other, so its two entries go together in any case. All
+//    these rules have the form "if this entry is not later than i, neither is that one". So each entry starts
+//    at its latest possible time and moves back only if a rule demands it. If an entry runs out of times,
+//    there is no solution. That makes the check exact.
 // 3. An object that existed at all times since its name was promised must have come back, and so must the
 //    directories that its names were in.
 // 4. A promise of a name binds entries, not only the object: an entry that was promised is not from an

@@ -125,6 +125,17 @@ Digest nameless_descent(const Tree& previous, const Tree& next) {
 
 }  // namespace
 
+bool same_objects(const Tree& a, const Tree& b) {
+  for (uint32_t id = 0; id < b.node_limit(); ++id) {
+    if (!b.has_node(NodeId{id})) continue;
+    const Tree::Node* node = a.has_node(NodeId{id}) && a.birth(NodeId{id}) == b.birth(NodeId{id})
+                                 ? &a.node(NodeId{id})
+                                 : object_in(a, b.birth(NodeId{id}));
+    if (node == nullptr || !(node->path_digest == b.node(NodeId{id}).path_digest)) return false;
+  }
+  return true;
+}
+
 Digest descent(const Tree& previous, const Tree& next) {
   Digest sum;
   for (uint32_t id = 0; id < next.node_limit(); ++id) {

@@ -96,6 +96,10 @@ bool binds_entry(const History& history, const Promise& promise, ObjectId direct
 // A path of the object in the tree; "" if it does not exist there.
 std::string path_of(const Tree& tree, ObjectId object);
 
+// Whether each name leads to the same object in two equal trees. An exchange of two equal files is a change
+// of the objects alone.
+bool same_objects(const Tree& a, const Tree& b);
+
 // Digest of which object of `next` was which object of `previous`, identified by paths and not by numbers,
 // and of open files without a name in `next`. Objects whose paths did not change contribute nothing.
 Digest descent(const Tree& previous, const Tree& next);

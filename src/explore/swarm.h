@@ -50,32 +50,43 @@ class WalkRandom {
 
 class Swarm {
  public:
-  static constexpr uint32_t kGroups = 64;
+  static constexpr uint32_t kGroups = 128;
 
-  void begin(WalkRandom& random) { enabled_ = random.next(); }
+  // Kinds from 64 on are drawn with the others, so that walks over few kinds do not depend on how many there
+  // could be.
+  void begin(WalkRandom& random) {
+    const uint64_t drawn = random.next();
+    enabled_ = {drawn, WalkRandom(drawn, 0).next()};
+  }
 
   // One of `ops` ops, at least 1. group_of(i) is the kind of op i, below kGroups. If no op is of a kind that
   // this walk performs, it performs any.
   template <class GroupOf>
   uint32_t pick(uint32_t ops, GroupOf group_of, WalkRandom& random) const {
     std::array<uint32_t, kGroups> counts{};
-    uint64_t present = 0;
+    Groups present{};
     for (uint32_t op = 0; op < ops; ++op) {
       const uint32_t group = group_of(op) % kGroups;
       ++counts[group];
-      present |= uint64_t{1} << group;
+      present[group / 64] |= uint64_t{1} << group % 64;
     }
-    uint64_t groups = (present & enabled_) != 0 ? present & enabled_ : present;
-    for (uint64_t skip = random.below(static_cast<uint64_t>(std::popcount(groups))); skip != 0; --skip)
-      groups &= groups - 1;
-    const auto group = static_cast<uint32_t>(std::countr_zero(groups));
+    Groups groups = {present[0] & enabled_[0], present[1] & enabled_[1]};
+    if ((groups[0] | groups[1]) == 0) groups = present;
+    const auto low = static_cast<uint64_t>(std::popcount(groups[0]));
+    uint64_t skip = random.below(low + static_cast<uint64_t>(std::popcount(groups[1])));
+    const size_t half = skip < low ? 0 : 1;
+    if (half == 1) skip -= low;
+    uint64_t rest = groups[half];
+    for (; skip != 0; --skip) rest &= rest - 1;
+    const auto group = static_cast<uint32_t>(half * 64) + static_cast<uint32_t>(std::countr_zero(rest));
     uint64_t left = random.below(counts[group]);
     for (uint32_t op = 0;; ++op)
       if (group_of(op) % kGroups == group && left-- == 0) return op;
   }
 
  private:
-  uint64_t enabled_ = ~uint64_t{0};
+  using Groups = std::array<uint64_t, 2>;
+  Groups enabled_{~uint64_t{0}, ~uint64_t{0}};
 };
 
 }  // namespace sisyfs

@@ -41,6 +41,21 @@ TEST(SwarmTest, EachWalkPerformsItsOwnKinds) {
   for (const auto& [kinds, times] : walks) EXPECT_NEAR(times, kinds.size() == 3 ? 200 : 100, 62);
 }
 
+TEST(SwarmTest, KindsFrom64OnAreDrawnLikeTheOthers) {
+  const auto of = [](uint32_t op) { return op == 0 ? 5u : op == 1 ? 64u : 127u; };
+  std::map<std::set<uint32_t>, int> walks;
+  for (uint64_t walk = 0; walk < 800; ++walk) {
+    WalkRandom random(7, walk);
+    Swarm swarm;
+    swarm.begin(random);
+    std::set<uint32_t> kinds;
+    for (int i = 0; i < 60; ++i) kinds.insert(of(swarm.pick(3, of, random)));
+    ++walks[kinds];
+  }
+  EXPECT_EQ(walks.size(), 7u);
+  for (const auto& [kinds, times] : walks) EXPECT_NEAR(times, kinds.size() == 3 ? 200 : 100, 62);
+}
+
 TEST(SwarmTest, TheSameSeedPicksTheSame) {
   const auto picked = [](uint64_t seed) {
     WalkRandom random(seed, 3);

@@ -37,6 +37,27 @@ TEST(DiskCheckTest, ARightTargetHasNoFindings) {
   }
 }
 
+TEST(DiskCheckTest, CallsOfLinuxAreMissedWhereOneOfThemIsThere) {
+  DiskSetup setup = toy_setup({});
+  EXPECT_EQ((*make_disk_check(setup))->ops_after({})->absent.find("msync"), std::string::npos);
+  setup.kind.ops = setup.kind.ops | OpSet(OpKind::kSyncfs);
+  EXPECT_NE((*make_disk_check(setup))->ops_after({})->absent.find("msync"), std::string::npos);
+}
+
+TEST(DiskCheckTest, DirectWritesOfAScriptAreAligned) {
+  DiskSetup setup = toy_setup({});
+  setup.kind.ops = setup.kind.ops | OpSet(OpKind::kWrite, OpKind::kWriteDirect);
+  const auto check = make_disk_check(setup);
+  ASSERT_TRUE(check);
+  const auto error_of = [&](std::string_view script) {
+    const Status status = (*check)->follow(*Script::parse(script));
+    return status ? std::string() : status.error().message;
+  };
+  EXPECT_EQ(error_of("write /a 0 1"), "");
+  EXPECT_NE(error_of("write_direct /a 0 1").find("offsets and lengths of write_direct are multiples of 512"),
+            std::string::npos);
+}
+
 TEST(DiskCheckTest, EachMistakeIsFound) {
   const struct {
     ToyMistakes mistakes;

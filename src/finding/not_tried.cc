@@ -23,6 +23,11 @@ constexpr OpGroup kGroups[] = {
     {OpSet(OpKind::kSetxattr, OpKind::kRemovexattr), "xattrs=on"},
     {OpSet(OpKind::kOpen, OpKind::kClose) | kHandleOps, "handles=on"},
     {OpSet(OpKind::kChmod), "modes=on"},
+    {kRangeOps, "fallocate=on"},
+    {OpSet(OpKind::kExchange, OpKind::kRenameNew), "exchange=on"},
+    {OpSet(OpKind::kWriteDirect), "direct=on"},
+    {OpSet(OpKind::kWriteMapped, OpKind::kMsync), "mapped=on"},
+    {OpSet(OpKind::kSyncfs, OpKind::kCommit), "commit=on"},
     {OpSet(OpKind::kSnapshot, OpKind::kRestore), "snapshots=1"},
     {OpSet(OpKind::kRemount), "remount=on"},
 };

@@ -91,5 +91,16 @@ TEST(NotTriedTest, OpenFilesAndModesAreNamedWithTheirSetting) {
   EXPECT_EQ(told(setup, setup.kind.ops - OpSet(OpKind::kAppendHandle, OpKind::kStatHandle)), "");
 }
 
+TEST(NotTriedTest, CallsOfLinuxAreNamedWithTheirSetting) {
+  DiskSetup setup = setup_of(kLinuxOps);
+  setup.cuts.nesting = setup.failures.most = 1;
+  setup.bounds.impossible = true;
+  setup.options = {"fallocate", "exchange", "direct", "mapped", "commit"};
+  EXPECT_EQ(told(setup, OpSet()),
+            "fallocate, fallocate_keep, punch_hole, zero_range (fallocate=on); "
+            "exchange, rename_new (exchange=on); write_direct (direct=on); "
+            "write_mapped, msync (mapped=on); syncfs, commit (commit=on); ");
+}
+
 }  // namespace
 }  // namespace sisyfs::not_tried_test

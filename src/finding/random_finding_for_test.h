@@ -51,7 +51,7 @@ class RandomFindings {
   }
 
   std::string op() {
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
         return "create " + path();
       case 1:
@@ -74,6 +74,13 @@ class RandomFindings {
                                         "read /a 99999999999999999999 1"}[below(7)];
       case 7:
         return word() + " " + word() + "  " + word();
+      case 8:
+        return std::vector<std::string>{"exchange " + path() + " " + path(),
+                                        "punch_hole /a " + std::to_string(number()) + " 512",
+                                        "write_mapped /a 0 512 v" + std::to_string(below(255)),
+                                        "write_direct /a 0 512",
+                                        "msync " + path(),
+                                        "commit"}[below(6)];
       default:
         return "fsync " + path();
     }

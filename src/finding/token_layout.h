@@ -81,7 +81,7 @@ struct OpForm {
 inline constexpr uint8_t kNoOp = kPlainAdvance;  // the op is empty
 inline constexpr uint8_t kTextOp = kPlainText;   // the op as one string
 // clang-format off
-inline constexpr std::array<OpForm, 36> kOpForms{{
+inline constexpr std::array<OpForm, 49> kOpForms{{
     {0, "create", "S"},         {1, "mkdir", "S"},         {2, "unlink", "S"},        {3, "rmdir", "S"},
     {4, "rename", "SS"},        {5, "link", "SS"},         {6, "symlink", "SS"},      {7, "write", "SNN"},
     {8, "append", "SN"},        {9, "truncate", "SN"},     {10, "read", "SNN"},       {11, "readdir", "S"},
@@ -91,6 +91,11 @@ inline constexpr std::array<OpForm, 36> kOpForms{{
     {24, "getxattr", "SS"},     {25, "listxattr", "S"},    {26, "removexattr", "SS"}, {27, "write", "SNNV"},
     {28, "append", "SNV"},      {29, "write_sync", "SNNV"},{30, "setxattr", "SSNV"},  {31, "append", "S"},
     {32, "delete", "S"},        {33, "verify", "S"},     {34, "open", "SS"},       {35, "chmod", "SN"},
+    {36, "fallocate", "SNN"},   {37, "fallocate_keep", "SNN"}, {38, "punch_hole", "SNN"},
+    {39, "zero_range", "SNN"},  {40, "exchange", "SS"},        {41, "rename_new", "SS"},
+    {42, "write_direct", "SNN"},{43, "write_direct", "SNNV"},  {44, "write_mapped", "SNN"},
+    {45, "write_mapped", "SNNV"},{46, "msync", "S"},           {47, "syncfs", ""},
+    {48, "commit", ""},
 }};
 // clang-format on
 

@@ -88,10 +88,13 @@ class DiskSystem {
   // The kind of an op for random walks: calls that must fail are kinds of their own, by path or by handle.
   static uint32_t group_of(const Candidate& candidate) {
     constexpr auto kByPath = static_cast<uint32_t>(OpKind::kRemovexattr) + 1;
-    static_assert(kOpKinds + kByPath <= Swarm::kGroups);
+    // The numbers of the first kinds stay when a kind is added, and so do the walks over them.
+    constexpr auto kFirst = static_cast<uint32_t>(OpKind::kChmod) + 1, kOthers = kFirst + kByPath;
+    static_assert(kOthers + 2 * (kOpKinds - kFirst) <= Swarm::kGroups);
     const auto kind = static_cast<uint32_t>(candidate.op.kind);
-    return candidate.error == 0 ? kind
-                                : kOpKinds + static_cast<uint32_t>(by_path(candidate.op.kind)) % kByPath;
+    const bool fails = candidate.error != 0;
+    if (kind >= kFirst) return kOthers + 2 * (kind - kFirst) + (fails ? 1 : 0);
+    return fails ? kFirst + static_cast<uint32_t>(by_path(candidate.op.kind)) % kByPath : kind;
   }
 
   DiskSystem(std::unique_ptr<WorkerPool> workers, State initial)

@@ -19,14 +19,16 @@ Workload workload_of(const Bounds& bounds) {
 
 // Whether an op is one on the whole system.
 bool is_system_op(OpKind kind) {
-  static constexpr OpSet kSystemOps(OpKind::kSync, OpKind::kRemount, OpKind::kSnapshot, OpKind::kRestore);
+  static constexpr OpSet kSystemOps(OpKind::kSync, OpKind::kRemount, OpKind::kSnapshot, OpKind::kRestore,
+                                    OpKind::kSyncfs, OpKind::kCommit);
   return kSystemOps.has(kind);
 }
 
 // What dedup by shape remembers of an op.
 uint8_t letter_of(const Op& op, const Tree& tree) {
   const auto letter = static_cast<uint8_t>(static_cast<unsigned>(op.kind) + 1);
-  if (op.kind != OpKind::kFsync && op.kind != OpKind::kRename) return letter;
+  static constexpr OpSet kTold(OpKind::kFsync, OpKind::kRename, OpKind::kExchange, OpKind::kRenameNew);
+  if (!kTold.has(op.kind)) return letter;
   Stat stat;
   const bool directory = tree.stat(op.path, &stat) == 0 && stat.type == FileType::kDirectory;
   return directory ? letter | DiskSystemState::kOnDirectory : letter;

@@ -36,7 +36,31 @@ void set_places(const Options& options, Bounds& bounds) {
   if (is("offsets", "all")) bounds.write_offsets = up_to(bounds.max_file_size - 1);
 }
 
+// The calls of Linux, by the option that switches them on.
+struct LinuxCalls {
+  const char* option;
+  OpSet ops;
+  const char* help;
+};
+constexpr LinuxCalls kLinuxCalls[] = {
+    {"fallocate", kRangeOps, "also room reserved for a file, holes punched in it, and ranges made zeros"},
+    {"exchange", OpSet(OpKind::kExchange, OpKind::kRenameNew),
+     "also renames that exchange two names, and those that replace nothing"},
+    {"direct", OpSet(OpKind::kWriteDirect), "also each write of whole units with O_DIRECT"},
+    {"mapped", OpSet(OpKind::kWriteMapped, OpKind::kMsync),
+     "also stores through a shared mapping of a file, and msync"},
+    {"commit", OpSet(OpKind::kSyncfs, OpKind::kCommit),
+     "also syncfs, and commits that the system makes on its own account"},
+};
+
 }  // namespace
+
+std::vector<OptionSpec> linux_specs(OpSet ops, bool by_default) {
+  std::vector<OptionSpec> specs;
+  for (const LinuxCalls& calls : kLinuxCalls)
+    if ((ops & calls.ops) != OpSet()) specs.push_back(OptionSpec::flag(calls.option, by_default, calls.help));
+  return specs;
+}
 
 std::vector<OptionSpec> call_specs(Width width) {
   const bool wide = width == Width::kWide;
@@ -76,6 +100,8 @@ void set_workload(const Options& options, DiskSetup& setup) {
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
   if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.variety.modes = {0644, 0600};
+  for (const LinuxCalls& calls : kLinuxCalls)
+    if (on(calls.option)) bounds.ops = bounds.ops | calls.ops;
   if (on("fdatasync")) bounds.ops = bounds.ops | OpSet(OpKind::kFdatasync);
   if (on("reads")) {
     bounds.ops = bounds.ops | OpSet(OpKind::kRead, OpKind::kReaddir, OpKind::kStat);

@@ -11,8 +11,8 @@ namespace sisyfs {
 
 // Sets bounds, device and power cuts of a setup from the options fsync, remount, one_write, system_ops,
 // files, dirs, depth, write, file_blocks, impossible and those about power cuts, which the target must have.
-// The options handles and sync_writes are read if the target has them, and so are those of call_specs() and
-// name_specs().
+// The options handles and sync_writes are read if the target has them, and so are those of call_specs(),
+// linux_specs() and names_spec().
 void set_workload(const Options& options, DiskSetup& setup);
 
 // How wide the workload is unless the user sets it: as in the published models, or as for systems that nobody
@@ -20,6 +20,10 @@ void set_workload(const Options& options, DiskSetup& setup);
 enum class Width : uint8_t { kPublished, kWide };
 // The options about what calls are made: truncates, offsets, fdatasync, reads.
 std::vector<OptionSpec> call_specs(Width width);
+// The options about calls that Linux has and POSIX has not, of the target's ops: fallocate (also punch_hole
+// and zero_range), exchange (also rename_new), direct, mapped (also msync), commit (also syncfs). One without
+// any of them gets none of the options. `by_default`: whether they are tried unless the user says otherwise.
+std::vector<OptionSpec> linux_specs(OpSet ops, bool by_default);
 // The option about names.
 OptionSpec names_spec();
 

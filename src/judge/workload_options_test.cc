@@ -38,8 +38,8 @@ TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
 }
 
 // The bounds of a workload with these options, in units.
-Bounds bounds_with(Width width, std::vector<std::string> settings) {
-  std::vector<OptionSpec> specs = call_specs(width);
+Bounds bounds_with(Width width, std::vector<std::string> settings, std::vector<OptionSpec> specs = {}) {
+  for (OptionSpec& spec : call_specs(width)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
   for (const char* name : {"fsync", "remount", "one_write", "impossible", "odd"})
     specs.push_back(OptionSpec::flag(name, false, ""));
@@ -76,6 +76,24 @@ TEST(WorkloadOptionsTest, PlacesReadsAndNamesAreSet) {
   EXPECT_TRUE(all.variety.odd);
   EXPECT_EQ(all.variety.names, NameStyle::kColliding);
   EXPECT_FALSE(all.variety.truncate_steps || all.variety.write_steps);
+}
+
+TEST(WorkloadOptionsTest, CallsOfLinuxAreOfferedToTargetsThatHaveThem) {
+  EXPECT_TRUE(linux_specs(OpSet(OpKind::kCreate, OpKind::kSync), true).empty());
+  const std::vector<OptionSpec> some = linux_specs(OpSet(OpKind::kPunchHole, OpKind::kCommit), true);
+  ASSERT_EQ(some.size(), 2u);
+  EXPECT_EQ(some[0].name, "fallocate");
+  EXPECT_EQ(some[1].name, "commit");
+  const auto ops_with = [&](bool by_default, const std::vector<std::string>& settings) {
+    return bounds_with(Width::kPublished, settings, linux_specs(kLinuxOps, by_default)).ops & kLinuxOps;
+  };
+  EXPECT_EQ(ops_with(true, {}), kLinuxOps) << "a target may switch them on by default";
+  EXPECT_EQ(ops_with(false, {}), OpSet());
+  EXPECT_EQ(ops_with(false, {"exchange=on"}), OpSet(OpKind::kExchange, OpKind::kRenameNew));
+  EXPECT_EQ(ops_with(false, {"direct=on", "commit=on"}),
+            OpSet(OpKind::kWriteDirect, OpKind::kSyncfs, OpKind::kCommit));
+  EXPECT_EQ(ops_with(true, {"fallocate=off", "exchange=off", "direct=off", "commit=off"}),
+            OpSet(OpKind::kWriteMapped, OpKind::kMsync));
 }
 
 TEST(WorkloadOptionsTest, TheDeviceIsAlsoToldPieceByPiece) {

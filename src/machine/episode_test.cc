@@ -79,6 +79,30 @@ TEST(PromiseTest, EachCallPromisesWhatItNames) {
   EXPECT_EQ(promise_of(kind, OpKind::kWriteHandle), PromiseScope::kNone);
 }
 
+// Story: in an early version of the calls of Linux a commit promised what sync does. Nobody has asked for it,
+// so a system may begin it whenever it likes and need not wait for it.
+TEST(PromiseTest, CallsOfLinuxPromiseWhatTheirRelativesDo) {
+  TargetKind kind = toy_kind();
+  EXPECT_EQ(promise_of(kind, OpKind::kSyncfs), PromiseScope::kAll);
+  EXPECT_EQ(promise_of(kind, OpKind::kMsync), PromiseScope::kData);
+  for (const OpKind op : {OpKind::kCommit, OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kExchange,
+                          OpKind::kRenameNew, OpKind::kFallocate, OpKind::kPunchHole})
+    EXPECT_EQ(promise_of(kind, op), PromiseScope::kNone) << op_name(op);
+  kind.claims.durable = OpSet(OpKind::kRename, OpKind::kWrite);
+  for (const OpKind op : {OpKind::kExchange, OpKind::kRenameNew, OpKind::kWriteDirect})
+    EXPECT_EQ(promise_of(kind, op), PromiseScope::kChanges) << op_name(op);
+  EXPECT_EQ(promise_of(kind, OpKind::kWriteMapped), PromiseScope::kNone);
+  kind.claims.durable = OpSet();
+  kind.claims.contract = Contract::kNames;
+  EXPECT_EQ(promise_of(kind, OpKind::kExchange), PromiseScope::kChanges);
+  EXPECT_EQ(promise_of(kind, OpKind::kRenameNew), PromiseScope::kChanges);
+  kind.claims.fsync_all = true;
+  EXPECT_EQ(promise_of(kind, OpKind::kMsync), PromiseScope::kAll);
+  kind.claims.durable = OpSet::all();
+  EXPECT_EQ(promise_of(kind, OpKind::kPunchHole), PromiseScope::kAll);
+  EXPECT_EQ(promise_of(kind, OpKind::kCommit), PromiseScope::kNone);
+}
+
 TEST(PromiseTest, ClaimsMakeCallsPromiseMore) {
   TargetKind kind = toy_kind();
   kind.claims.fsync_all = true;

@@ -4,29 +4,46 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/mutant.h"
 #include "disk/wear.h"
 #include "machine/marks.h"
 #include "machine/remembering_recoverer.h"
 
 namespace sisyfs {
 
+namespace {
+
+// Variants of a call are durable where the plain call is.
+OpKind plain_variant(OpKind op) {
+  if (op == OpKind::kExchange || op == OpKind::kRenameNew) return OpKind::kRename;
+  return op == OpKind::kWriteDirect ? OpKind::kWrite : op;
+}
+
+}  // namespace
+
 PromiseScope promise_of(const TargetKind& kind, OpKind performed) {
   const OpKind op = by_path(performed);
-  const bool syncs_file = op == OpKind::kFsync || op == OpKind::kFdatasync || op == OpKind::kWriteSync;
+  // Nobody has asked for what the system writes back on its own account, and a store is no call.
+  if (op == OpKind::kCommit && mutant(Mutant::kCommitPromises)) return PromiseScope::kAll;
+  static constexpr OpSet kPromisesNothing(OpKind::kCommit, OpKind::kWriteMapped);
+  if (kPromisesNothing.has(op) && kind.has_disk()) return PromiseScope::kNone;
+  static constexpr OpSet kSyncsFile(OpKind::kFsync, OpKind::kFdatasync, OpKind::kWriteSync, OpKind::kMsync);
+  static constexpr OpSet kSyncsAll(OpKind::kSync, OpKind::kSyncfs, OpKind::kRemount);
+  const bool syncs_file = kSyncsFile.has(op);
   const bool all = kind.claims.all_durable() || !kind.has_disk() ||
-                   (syncs_file ? kind.claims.fsync_all : op == OpKind::kSync || op == OpKind::kRemount);
+                   (syncs_file ? kind.claims.fsync_all : kSyncsAll.has(op));
   // Under `names` a call that changes names is durable when it returns.
   static constexpr OpSet kNameOps(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir,
                                   OpKind::kRename, OpKind::kLink, OpKind::kSymlink, OpKind::kSetxattr,
-                                  OpKind::kRemovexattr, OpKind::kChmod);
-  const bool durable =
-      kind.claims.durable.has(op) || (kind.claims.contract == Contract::kNames && kNameOps.has(op));
+                                  OpKind::kRemovexattr, OpKind::kChmod, OpKind::kExchange,
+                                  OpKind::kRenameNew);
+  const bool durable = kind.claims.durable.has(op) || kind.claims.durable.has(plain_variant(op)) ||
+                       (kind.claims.contract == Contract::kNames && kNameOps.has(op));
   if (all) return PromiseScope::kAll;
   if (durable) return PromiseScope::kChanges;
   if (!syncs_file) return PromiseScope::kNone;
-  return op == OpKind::kFsync       ? PromiseScope::kFile
-         : op == OpKind::kFdatasync ? PromiseScope::kData
-                                    : PromiseScope::kWrite;
+  if (op == OpKind::kFsync) return PromiseScope::kFile;
+  return op == OpKind::kWriteSync ? PromiseScope::kWrite : PromiseScope::kData;
 }
 
 Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules& rules, const Image& blank)

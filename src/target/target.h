@@ -176,7 +176,9 @@ class Target {
 
   // One call. Only kinds of TargetKind::ops, never kRemount or kFsck, only while mounted. A call that it
   // refuses changes nothing. Bytes to write come from fill_data(); for a read, OpResult::read() is the
-  // answer. kRestore comes only after a kSnapshot, once.
+  // answer. kRestore comes only after a kSnapshot, once. kWriteMapped answers EINVAL without a store if a
+  // byte lies behind the end of the file, and ENOSPC only if nothing was stored. kCommit does the work of
+  // kSync, and nothing is written back on the system's own account but in it and in calls that make room.
   virtual OpResult apply(const Op& op) = 0;
   // Reads everything back through the system's own reading code. Only while mounted; changes nothing.
   // A link count that the system claims goes into the tree by set_links().

@@ -32,6 +32,9 @@ Bounds bounds_for(const TargetKind& kind, Bounds wanted) {
   if (!wanted.handles) wanted.ops = wanted.ops - OpSet(OpKind::kOpen, OpKind::kClose);
   if (!wanted.ops.has(OpKind::kOpenHandle)) wanted.variety.max_handles = 0;
   if (wanted.variety.max_handles == 0) wanted.ops = wanted.ops - kHandleOps;
+  // Where each call covers all that was done before it, a store that no call has written would be covered
+  // too.
+  if (kind.claims.all_durable() && kind.has_disk()) wanted.ops = wanted.ops - OpSet(OpKind::kWriteMapped);
   wanted.max_files = std::min(wanted.max_files, kind.limits.max_files);
   wanted.max_depth = std::min(wanted.max_depth, wanted.ops.has(OpKind::kMkdir) ? kind.limits.max_depth : 1);
   wanted.max_file_size = scaled(wanted.max_file_size);

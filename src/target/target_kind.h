@@ -33,7 +33,7 @@ class Target;
 struct Claims {
   Contract contract = Contract::kAtomic;  // what a power cut may leave
   // Ops that are durable when they return. All of them: each with everything that was done before it. Some:
-  // each with what it has changed itself (Expectation::promise_changes).
+  // each with what it has changed itself (Expectation::promise_changes). kCommit and kWriteMapped never are.
   OpSet durable;
   bool fsync_names = false;     // fsync of a file makes its names durable too
   bool fsync_all = false;       // fsync, fdatasync and O_SYNC writes promise what sync promises

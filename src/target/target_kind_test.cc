@@ -112,5 +112,16 @@ TEST(BoundsForTest, ATargetWithoutNumberedHandlesGetsNone) {
   EXPECT_EQ(bounds_for(kind, wanted).ops & kHandleOps, OpSet());
 }
 
+TEST(BoundsForTest, WhereEachCallCoversAllNothingIsStoredThroughAMapping) {
+  TargetKind kind;
+  kind.ops = OpSet(OpKind::kCreate, OpKind::kWriteMapped, OpKind::kMsync);
+  kind.disks.block_count = BlockCount(8);
+  Bounds wanted;
+  wanted.ops = kind.ops;
+  EXPECT_EQ(bounds_for(kind, wanted).ops, kind.ops);
+  kind.claims.durable = OpSet::all();
+  EXPECT_EQ(bounds_for(kind, wanted).ops, kind.ops - OpSet(OpKind::kWriteMapped));
+}
+
 }  // namespace
 }  // namespace sisyfs::target_kind_test

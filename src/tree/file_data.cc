@@ -1,6 +1,7 @@
 #include "tree/file_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -144,6 +145,19 @@ void FileData::resize(uint64_t size) {
     if (const size_t keep = size % kChunkSize; keep != 0) cut_chunk(size / kChunkSize, keep);
   }
   size_ = size;
+}
+
+// Only chunks that are stored have bytes to clear.
+void FileData::clear(uint64_t offset, uint64_t length) {
+  static constexpr std::array<std::byte, kChunkSize> kZeros{};
+  const uint64_t end = std::min(size_, offset + length);
+  for (size_t at = position(offset / kChunkSize); at < count();) {
+    const uint64_t index = chunk(at)->index, start = index * kChunkSize;
+    if (start >= end) return;
+    const uint64_t from = std::max(start, offset) - start, to = std::min(start + kChunkSize, end) - start;
+    if (from < to) write_chunk(index, from, std::span(kZeros).first(to - from));
+    at = position(index + 1);
+  }
 }
 
 size_t FileData::read(uint64_t offset, std::span<std::byte> out) const {

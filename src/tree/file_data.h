@@ -36,6 +36,8 @@ class FileData {
   void write(uint64_t offset, std::span<const std::byte> bytes);
   // Truncates the file, or extends it with zeros.
   void resize(uint64_t size);
+  // Makes these bytes zeros. What lies behind the end of the file is left out. can_hold() must be true.
+  void clear(uint64_t offset, uint64_t length);
   // Reads up to the end of the file into `out`; returns the number of bytes.
   size_t read(uint64_t offset, std::span<std::byte> out) const;
   // The whole content.

@@ -58,6 +58,10 @@ TEST(FileDataTest, AgreesWithAFlatStringOverRandomChanges) {
     if (random() % 4 == 0) {
       data.resize(at);
       flat.resize(at);
+    } else if (random() % 4 == 0) {
+      const uint64_t length = random() % 9000;
+      data.clear(at, length);
+      if (at < flat.size()) flat.replace(at, length, std::string(std::min(length, flat.size() - at), '\0'));
     } else {
       const std::string piece(random() % 3 == 0 ? random() % 9000 : random() % 3, "\0ab"[random() % 3]);
       if (!piece.empty() && flat.size() < at + piece.size()) flat.resize(at + piece.size());

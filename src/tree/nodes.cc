@@ -315,6 +315,10 @@ void Tree::resize(NodeId id, uint64_t size) {
   edit(own(), id, [&](Node& n) { n.data.resize(size); });
 }
 
+void Tree::clear(NodeId id, uint64_t offset, uint64_t length) {
+  edit(own(), id, [&](Node& n) { n.data.clear(offset, length); });
+}
+
 void Tree::set_links(NodeId id, uint32_t links) {
   edit(own(), id, [&](Node& n) { n.links = links; });
 }

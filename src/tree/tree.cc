@@ -101,6 +101,41 @@ int Tree::rename(std::string_view from, std::string_view to) {
   return 0;
 }
 
+// Linux says first that one of them cannot be renamed, then that one is not there.
+int Tree::exchange(std::string_view from, std::string_view to) {
+  const Lookup source(*this, from, Lookup::kKeep);
+  if (source.error()) return source.error();
+  const Lookup target(*this, to, Lookup::kKeep);
+  if (target.error()) return target.error();
+  if (!source.named() || !target.named()) return EBUSY;
+  if (!source.found() || !target.found()) return ENOENT;
+  const NodeId one = source.node(), two = target.node();
+  if (is_directory(one) && lies_in(target.parent(), one)) return EINVAL;
+  if (is_directory(two) && lies_in(source.parent(), two)) return EINVAL;
+  if (one == two) return 0;
+  // Entries keep their slots, and no name of a path is a blank.
+  const uint32_t first = find(*body_, source.parent(), source.name());
+  const uint32_t second = find(*body_, target.parent(), target.name());
+  move(first, target.parent(), " ");
+  move(second, source.parent(), source.name());
+  move(first, target.parent(), target.name());
+  return 0;
+}
+
+int Tree::rename_new(std::string_view from, std::string_view to) {
+  const Lookup source(*this, from, Lookup::kKeep);
+  if (source.error()) return source.error();
+  const Lookup target(*this, to, Lookup::kKeep);
+  if (target.error()) return target.error();
+  if (!source.named()) return EBUSY;
+  if (!target.named()) return EEXIST;
+  if (!source.found()) return ENOENT;
+  if (target.found()) return EEXIST;
+  if (is_directory(source.node()) && lies_in(target.parent(), source.node())) return EINVAL;
+  move(find(*body_, source.parent(), source.name()), target.parent(), target.name());
+  return 0;
+}
+
 int Tree::write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes) {
   const Lookup at(*this, path, Lookup::kFollow);
   if (at.error()) return at.error();
@@ -120,6 +155,41 @@ int Tree::truncate(std::string_view path, uint64_t size) {
   if (is_directory(at.node())) return EISDIR;
   if (node(at.node()).data.size() != size) resize(at.node(), size);
   return 0;
+}
+
+int Tree::find_range(std::string_view path, uint64_t offset, uint64_t length, NodeId* id) const {
+  const Lookup at(*this, path, Lookup::kFollow);
+  if (at.error()) return at.error();
+  if (!at.found()) return ENOENT;
+  if (is_directory(at.node())) return EISDIR;
+  if (offset > FileData::kMaxSize || length == 0) return EINVAL;
+  if (!FileData::can_hold(offset, length)) return EFBIG;
+  *id = at.node();
+  return 0;
+}
+
+int Tree::fallocate(std::string_view path, uint64_t offset, uint64_t length) {
+  NodeId id = kNoNode;
+  if (const int error = find_range(path, offset, length, &id)) return error;
+  if (node(id).data.size() < offset + length) resize(id, offset + length);
+  return 0;
+}
+
+int Tree::fallocate_keep(std::string_view path, uint64_t offset, uint64_t length) const {
+  NodeId id = kNoNode;
+  return find_range(path, offset, length, &id);
+}
+
+int Tree::punch_hole(std::string_view path, uint64_t offset, uint64_t length) {
+  NodeId id = kNoNode;
+  if (const int error = find_range(path, offset, length, &id)) return error;
+  clear(id, offset, length);
+  return 0;
+}
+
+int Tree::zero_range(std::string_view path, uint64_t offset, uint64_t length) {
+  if (const int error = punch_hole(path, offset, length)) return error;
+  return fallocate(path, offset, length);
 }
 
 int Tree::set_open(std::string_view path, bool open) {

@@ -165,11 +165,20 @@ class Tree {
   [[nodiscard]] int unlink(std::string_view path);
   [[nodiscard]] int rmdir(std::string_view path);
   [[nodiscard]] int rename(std::string_view from, std::string_view to);
+  // As renameat2 with RENAME_EXCHANGE, and with RENAME_NOREPLACE.
+  [[nodiscard]] int exchange(std::string_view from, std::string_view to);
+  [[nodiscard]] int rename_new(std::string_view from, std::string_view to);
   [[nodiscard]] int link(std::string_view from, std::string_view path);
   [[nodiscard]] int symlink(std::string_view target, std::string_view path);
   // As open with O_WRONLY and then pwrite.
   [[nodiscard]] int write(std::string_view path, uint64_t offset, std::span<const std::byte> bytes);
   [[nodiscard]] int truncate(std::string_view path, uint64_t size);
+  // As open with O_WRONLY and then fallocate: with no flag, with FALLOC_FL_KEEP_SIZE, with
+  // FALLOC_FL_PUNCH_HOLE, with FALLOC_FL_ZERO_RANGE. What is reserved cannot be seen.
+  [[nodiscard]] int fallocate(std::string_view path, uint64_t offset, uint64_t length);
+  [[nodiscard]] int fallocate_keep(std::string_view path, uint64_t offset, uint64_t length) const;
+  [[nodiscard]] int punch_hole(std::string_view path, uint64_t offset, uint64_t length);
+  [[nodiscard]] int zero_range(std::string_view path, uint64_t offset, uint64_t length);
   [[nodiscard]] int chmod(std::string_view path, uint16_t mode);  // follows a last symbolic link
 
   // As open with O_RDWR, and close of that handle. EBUSY for a second handle, EBADF for closing a file that
@@ -221,6 +230,8 @@ class Tree {
   void add_name(NodeId id, NodeId directory, std::string_view name);
   void write(NodeId id, uint64_t offset, std::span<const std::byte> bytes);
   void resize(NodeId id, uint64_t size);
+  // Makes these bytes zeros, as far as the file goes.
+  void clear(NodeId id, uint64_t offset, uint64_t length);
   void set_links(NodeId id, uint32_t links);
   void set_mode(NodeId id, uint16_t mode);
   // Numbered handles. The number of a handle "@1" is 0; kHandles if it is not the text of one.
@@ -286,6 +297,8 @@ class Tree {
   int add(std::string_view path, FileType type, std::string_view data);
   void drop_xattr(NodeId id, std::string_view name);
   int find_for_xattr(std::string_view path, std::string_view name, NodeId* id) const;
+  // The file whose range is to be changed.
+  int find_range(std::string_view path, uint64_t offset, uint64_t length, NodeId* id) const;
   int set_open(std::string_view path, bool open);
   void set_open(NodeId id, bool open);
   void hold(uint32_t handle, NodeId id);

@@ -51,6 +51,51 @@ TEST_F(TreeTest, RenameIntoOwnSubtreeIsInvalid) {
   fails(tree.rename("/d/e", "/d"), ENOTEMPTY);
 }
 
+TEST_F(TreeTest, AnExchangeSwapsWhatTwoNamesLeadTo) {
+  ok(tree.create("/d/e/h"));
+  const Tree was = tree;
+  ok(tree.exchange("/f", "/d/e"));
+  EXPECT_EQ(content(tree, "/d/e"), "data");
+  Tree fresh;
+  ok(fresh.mkdir("/d"));
+  ok(fresh.create("/d/e"));
+  ok(fresh.write("/d/e", 0, bytes("data")));
+  ok(fresh.mkdir("/f"));
+  ok(fresh.create("/f/h"));
+  EXPECT_EQ(tree.digest(), fresh.digest()) << "with what is below, and the link counts above";
+  EXPECT_EQ(tree.shape(), fresh.shape());
+  ok(tree.exchange("/d/e", "/f"));
+  EXPECT_EQ(tree.digest(), was.digest());
+  ok(tree.exchange("/f", "/f"));
+  ok(tree.link("/f", "/g"));
+  const Tree both = tree;
+  ok(tree.exchange("/f", "/g"));
+  EXPECT_EQ(tree.digest(), both.digest()) << "two names of one file";
+}
+
+TEST_F(TreeTest, AnExchangeNeedsTwoNamesOfWhichNoneIsInTheOther) {
+  fails(tree.exchange("/f", "/missing"), ENOENT);
+  fails(tree.exchange("/missing", "/f"), ENOENT);
+  fails(tree.exchange("/d", "/d/e"), EINVAL);
+  fails(tree.exchange("/d/e", "/d"), EINVAL);
+  fails(tree.exchange("/", "/f"), EBUSY);
+  fails(tree.exchange("/f", "/"), EBUSY);
+  fails(tree.exchange("/f/x", "/d"), ENOTDIR);
+}
+
+TEST_F(TreeTest, ARenameToANewNameReplacesNothing) {
+  fails(tree.rename_new("/f", "/d"), EEXIST);
+  fails(tree.rename_new("/f", "/f"), EEXIST);
+  fails(tree.rename_new("/d/e", "/d"), EEXIST);
+  fails(tree.rename_new("/f", "/"), EEXIST);
+  fails(tree.rename_new("/", "/x"), EBUSY);
+  fails(tree.rename_new("/missing", "/f"), ENOENT);
+  fails(tree.rename_new("/d", "/d/e/x"), EINVAL);
+  ok(tree.rename_new("/f", "/d/x"));
+  ok(before.rename("/f", "/d/x"));
+  EXPECT_EQ(tree.digest(), before.digest());
+}
+
 TEST_F(TreeTest, RenameTellsFilesFromDirectories) {
   fails(tree.rename("/f", "/d"), EISDIR);
   fails(tree.rename("/d", "/f"), ENOTDIR);

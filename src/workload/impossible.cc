@@ -39,7 +39,10 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
     }
     // EBUSY for an open file is a limit of the reference model; a real system may allow the op.
     const bool root = op.path.text() == "/" || op.other.text() == "/";
-    if (error != EBUSY || root) out->push_back({op, error});
+    const bool limit = error == EBUSY && !root;
+    // Whether a file is long enough to be mapped is known before the system is asked.
+    const bool mapped = error == EINVAL && (op.kind == OpKind::kWriteMapped || op.kind == OpKind::kMsync);
+    if (!limit && !mapped) out->push_back({op, error});
   };
   auto each_path = [&](OpKind kind, auto make) {
     if (!has(kind)) return;
@@ -56,11 +59,19 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
 
   for (OpKind kind : {OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir}) plain(kind);
   each_pair(OpKind::kRename);
+  each_pair(OpKind::kExchange);
+  each_pair(OpKind::kRenameNew);
   each_pair(OpKind::kLink);
   each_path(OpKind::kSymlink,
             [&](const Path& path) { return Op::of(OpKind::kSymlink, path, Path(bounds_.names.front())); });
   each_path(OpKind::kWrite, [&](const Path& path) { return Op::write(path, 0, length); });
   each_path(OpKind::kWriteSync, [&](const Path& path) { return Op::write_sync(path, 0, length); });
+  for (OpKind kind : {OpKind::kFallocate, OpKind::kFallocateKeep, OpKind::kPunchHole, OpKind::kZeroRange,
+                      OpKind::kWriteMapped})
+    each_path(kind, [&](const Path& path) { return Op::range(kind, path, 0, length); });
+  const uint32_t unit = direct_unit(bounds_.variety.unit);
+  each_path(OpKind::kWriteDirect,
+            [&](const Path& path) { return Op::range(OpKind::kWriteDirect, path, 0, unit); });
   each_path(OpKind::kAppend, [&](const Path& path) { return Op::append(path, length); });
   each_path(OpKind::kTruncate, [&](const Path& path) { return Op::truncate(path, 0); });
   each_path(OpKind::kRead, [&](const Path& path) { return Op::read(path, 0, length); });
@@ -70,7 +81,7 @@ void Workload::add_impossible(const Tree& tree, std::vector<Candidate>* out) {
     if (!has(OpKind::kStat) || (tree.lstat(path, &stat) == 0 && stat.type == FileType::kSymlink)) continue;
     attempt(Op::of(OpKind::kStat, path));
   }
-  for (OpKind kind : {OpKind::kReaddir, OpKind::kFsync, OpKind::kFdatasync}) plain(kind);
+  for (OpKind kind : {OpKind::kReaddir, OpKind::kFsync, OpKind::kFdatasync, OpKind::kMsync}) plain(kind);
   if (bounds_.handles) plain(OpKind::kOpen);
   // A handle that is in use is no error of a file system.
   if (bounds_.variety.max_handles != 0 && tree.behind(Tree::kHandles - 1) == kNoNode)

@@ -36,6 +36,28 @@ OpResult append(const Op& op, Tree& tree) {
   return write_at(op, stat.size, tree);
 }
 
+// The size of a file that can be opened for reading and writing.
+int size_of_file(const Op& op, const Tree& tree, uint64_t* size) {
+  Stat stat;
+  if (const int error = tree.stat(op.path, &stat)) return error;
+  if (stat.type == FileType::kDirectory) return EISDIR;
+  *size = stat.size;
+  return 0;
+}
+
+OpResult write_mapped(const Op& op, Tree& tree) {
+  uint64_t size = 0;
+  if (const int error = size_of_file(op, tree, &size)) return OpResult::of(error);
+  const bool within = FileData::can_hold(op.offset, op.length) && op.offset + op.length <= size;
+  return op.length != 0 && within ? write_at(op, op.offset, tree) : OpResult::of(EINVAL);
+}
+
+OpResult msync(const Op& op, const Tree& tree) {
+  uint64_t size = 0;
+  if (const int error = size_of_file(op, tree, &size)) return OpResult::of(error);
+  return OpResult::of(size == 0 ? EINVAL : 0);
+}
+
 OpResult read(const Op& op, const Tree& tree) {
   Stat stat;
   if (const int error = tree.stat(op.path, &stat)) return OpResult::of(error);
@@ -130,6 +152,7 @@ OpResult apply(const Op& op, Tree& tree) {
       return OpResult::of(tree.symlink(op.other, op.path));
     case OpKind::kWrite:
     case OpKind::kWriteSync:
+    case OpKind::kWriteDirect:
     case OpKind::kWriteHandle:
       return write_at(op, op.offset, tree);
     case OpKind::kAppend:
@@ -152,7 +175,25 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kFdatasyncHandle:
       return stat(op, tree, false);
     case OpKind::kSync:
+    case OpKind::kSyncfs:
+    case OpKind::kCommit:
       return {};
+    case OpKind::kWriteMapped:
+      return write_mapped(op, tree);
+    case OpKind::kMsync:
+      return msync(op, tree);
+    case OpKind::kFallocate:
+      return OpResult::of(tree.fallocate(op.path, op.offset, op.length));
+    case OpKind::kFallocateKeep:
+      return OpResult::of(tree.fallocate_keep(op.path, op.offset, op.length));
+    case OpKind::kPunchHole:
+      return OpResult::of(tree.punch_hole(op.path, op.offset, op.length));
+    case OpKind::kZeroRange:
+      return OpResult::of(tree.zero_range(op.path, op.offset, op.length));
+    case OpKind::kExchange:
+      return OpResult::of(tree.exchange(op.path, op.other));
+    case OpKind::kRenameNew:
+      return OpResult::of(tree.rename_new(op.path, op.other));
     case OpKind::kRemount:
     case OpKind::kSnapshot:
     case OpKind::kRestore:

@@ -60,8 +60,20 @@ enum class OpKind : uint8_t {
   kFsyncHandle,      // HANDLE
   kFdatasyncHandle,  // HANDLE
   kChmod,            // PATH MODE: permission bits, octal
+  // Ranges of a file, as fallocate(2). All but kFallocateKeep change what the file reads as.
+  kFallocate,      // PATH OFFSET LENGTH: room for these bytes, and a file that is long enough to have them
+  kFallocateKeep,  // PATH OFFSET LENGTH: room for them, also behind the end, and nothing that can be seen
+  kPunchHole,      // PATH OFFSET LENGTH: zeros, as far as the file goes
+  kZeroRange,      // PATH OFFSET LENGTH: zeros, and a file that is long enough to have them
+  kExchange,       // PATH OTHER: what has one name gets the other one
+  kRenameNew,      // PATH OTHER: a rename that replaces nothing
+  kWriteDirect,    // PATH OFFSET LENGTH [vVERSION]: write to a file that was opened with O_DIRECT
+  kWriteMapped,    // PATH OFFSET LENGTH [vVERSION]: store into a shared mapping, within the file
+  kMsync,          // PATH: msync(MS_SYNC) of a mapping of the whole file
+  kSyncfs,         //
+  kCommit,         // the system writes back on its own account, as its background threads do
 };
-inline constexpr size_t kOpKinds = 37;
+inline constexpr size_t kOpKinds = 48;
 
 // "create", "mkdir", "write", "write @" for a write to a handle, ...
 const char* op_name(OpKind kind);
@@ -123,6 +135,15 @@ inline constexpr OpSet kHandleOps(OpKind::kOpenHandle, OpKind::kCloseHandle, OpK
                                   OpKind::kAppendHandle, OpKind::kTruncateHandle, OpKind::kReadHandle,
                                   OpKind::kStatHandle, OpKind::kFsyncHandle, OpKind::kFdatasyncHandle);
 
+// The ops that change how a range of a file is kept.
+inline constexpr OpSet kRangeOps(OpKind::kFallocate, OpKind::kFallocateKeep, OpKind::kPunchHole,
+                                 OpKind::kZeroRange);
+
+// All that file systems of a kernel have and others hardly do.
+inline constexpr OpSet kLinuxOps =
+    kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew) |
+    OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
+
 struct Op {
   OpKind kind = OpKind::kSync;
   uint8_t version = 0;  // selects the written bytes; below kVersions
@@ -141,6 +162,10 @@ struct Op {
   }
   static Op write_sync(const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
     return {OpKind::kWriteSync, version, 0, length, offset, path, {}};
+  }
+  // One of kRangeOps, or a write of another kind.
+  static Op range(OpKind kind, const Path& path, uint64_t offset, uint32_t length, uint8_t version = 0) {
+    return {kind, version, 0, length, offset, path, {}};
   }
   static Op setxattr(const Path& path, std::string_view name, uint32_t length, uint8_t version = 0) {
     return {OpKind::kSetxattr, version, 0, length, 0, path, Path(name)};
@@ -182,8 +207,9 @@ enum OwnError : int {
 // The answer of a call.
 struct OpResult {
   int error = 0;       // 0, an errno or an OwnError; then the other fields are zero
-  uint64_t value = 0;  // write, write_sync, append, read, getxattr: number of bytes; stat: size; also of
-                       // these on handles; readdir, listxattr: number of names; otherwise 0
+  uint64_t value = 0;  // write, write_sync, write_direct, write_mapped, append, read, getxattr: number of
+                       // bytes; stat: size; also of these on handles; readdir, listxattr: number of names;
+                       // otherwise 0
   Digest data;         // read, getxattr: digest of the bytes; readdir, listxattr: digest of the names, in any
                        // order; otherwise zero
 
@@ -208,7 +234,8 @@ void fill_value(const Op& op, std::span<std::byte> out);
 // Performs the op on the reference model. An op that fails changes nothing. sync always succeeds; remount,
 // fsck, snapshot and restore answer EBUSY while a file is open. fsync and fdatasync change nothing, and fail
 // if the path cannot be opened. restore changes nothing here: the caller of snapshot keeps the tree to return
-// to.
+// to. syncfs and commit are like sync. A mapping needs bytes of the file: write_mapped answers EINVAL if a
+// byte lies behind the end or there is none to store, and msync for an empty file.
 OpResult apply(const Op& op, Tree& tree);
 
 // The text form, such as "rename /a /b"; see OpKind. A demanded answer follows: "append /a 512 expect

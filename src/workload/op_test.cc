@@ -56,6 +56,17 @@ TEST(OpTextTest, EveryKindSurvivesTheWayToTextAndBack) {
       "fsync @1",
       "fdatasync @1",
       "chmod /a 600",
+      "fallocate /a 512 1024",
+      "fallocate_keep /a 512 1024",
+      "punch_hole /a 0 512",
+      "zero_range /a 0 512",
+      "exchange /a /d/b",
+      "rename_new /a /b",
+      "write_direct /a 0 512 v1",
+      "write_mapped /a 512 512",
+      "msync /a",
+      "syncfs",
+      "commit",
   };
   OpSet seen;
   for (const char* line : kLines) {
@@ -155,6 +166,58 @@ TEST(OpApplyTest, AnswersWhatTheTreeAnswers) {
   names.add_name("b");
   names.add_name("a");
   EXPECT_EQ(apply(*parse_op("readdir /"), tree), names) << "in any order";
+}
+
+TEST(OpApplyTest, RangesAreReservedAndMadeZeros) {
+  Tree tree;
+  const auto run = [&](const char* line) { return apply(*parse_op(line), tree); };
+  const auto size = [&] { return run("stat /a").value; };
+  for (const char* line : {"create /a", "append /a 6"}) EXPECT_EQ(run(line).error, 0);
+  const Tree before = tree;
+  EXPECT_EQ(run("fallocate /a 2 4"), OpResult{});
+  EXPECT_EQ(run("fallocate_keep /a 2 100"), OpResult{});
+  EXPECT_EQ(tree, before) << "there is room already, and nothing of it can be seen";
+  EXPECT_EQ(run("fallocate /a 8 2"), OpResult{});
+  EXPECT_EQ(size(), 10u);
+  EXPECT_EQ(run("punch_hole /a 4 100"), OpResult{});
+  EXPECT_EQ(size(), 10u) << "a hole does not change the size";
+  Tree expected;
+  for (const char* line : {"create /a", "append /a 4", "truncate /a 10"}) apply(*parse_op(line), expected);
+  EXPECT_EQ(tree, expected);
+  EXPECT_EQ(run("zero_range /a 2 20"), OpResult{});
+  for (const char* line : {"truncate /a 2", "truncate /a 22"}) apply(*parse_op(line), expected);
+  EXPECT_EQ(tree, expected);
+  EXPECT_EQ(run("mkdir /d").error, 0);
+  for (const char* name : {"fallocate", "fallocate_keep", "punch_hole", "zero_range"}) {
+    const auto error = [&](const char* rest) { return run((std::string(name) + rest).c_str()).error; };
+    EXPECT_EQ(error(" /d 0 1"), EISDIR) << name;
+    EXPECT_EQ(error(" /b 0 1"), ENOENT) << name;
+    EXPECT_EQ(error(" /a 0 0"), EINVAL) << name;
+    EXPECT_EQ(error(" /a 9223372036854775807 1"), EFBIG) << name;
+  }
+}
+
+TEST(OpApplyTest, AMappingEndsWithTheFile) {
+  Tree tree;
+  const auto run = [&](const char* line) { return apply(*parse_op(line), tree); };
+  EXPECT_EQ(run("create /a").error, 0);
+  EXPECT_EQ(run("msync /a").error, EINVAL) << "an empty file cannot be mapped";
+  EXPECT_EQ(run("write_mapped /a 0 1").error, EINVAL);
+  EXPECT_EQ(run("write_direct /a 0 512"), (OpResult{0, 512, {}}));
+  Tree written;
+  for (const char* line : {"create /a", "write /a 0 512"}) apply(*parse_op(line), written);
+  EXPECT_EQ(tree, written) << "with the bytes of a plain write";
+  EXPECT_EQ(run("write_mapped /a 8 504 v1"), (OpResult{0, 504, {}}));
+  apply(*parse_op("write /a 8 504 v1"), written);
+  EXPECT_EQ(tree, written);
+  for (const char* line : {"write_mapped /a 8 505", "write_mapped /a 512 1", "write_mapped /a 0 0"})
+    EXPECT_EQ(run(line).error, EINVAL) << line;
+  EXPECT_EQ(tree, written) << "nothing was stored";
+  EXPECT_EQ(run("msync /a"), OpResult{});
+  EXPECT_EQ(run("msync /").error, EISDIR);
+  EXPECT_EQ(run("write_mapped / 0 1").error, EISDIR);
+  EXPECT_EQ(run("msync /b").error, ENOENT);
+  for (const char* line : {"syncfs", "commit"}) EXPECT_EQ(run(line), OpResult{});
 }
 
 TEST(OpTest, ErrnosHaveTheirNames) {

@@ -73,6 +73,17 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"fsync @", {kHandle}},
     {"fdatasync @", {kHandle}},
     {"chmod", {kPath, kMode}},
+    {"fallocate", {kPath, kOffset, kLength}},
+    {"fallocate_keep", {kPath, kOffset, kLength}},
+    {"punch_hole", {kPath, kOffset, kLength}},
+    {"zero_range", {kPath, kOffset, kLength}},
+    {"exchange", {kPath, kOtherPath}},
+    {"rename_new", {kPath, kOtherPath}},
+    {"write_direct", {kPath, kOffset, kLength, kVersion}},
+    {"write_mapped", {kPath, kOffset, kLength, kVersion}},
+    {"msync", {kPath}},
+    {"syncfs", {}},
+    {"commit", {}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }

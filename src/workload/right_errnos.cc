@@ -56,6 +56,15 @@ bool refuses_rename(const Place& from, const Place& to, int answer) {
   return !from.is_directory() && to.is_directory() && answer == EISDIR;
 }
 
+// An exchange needs both names.
+bool refuses_exchange(const Place& from, const Place& to, int answer) {
+  if ((from.is_root() || to.is_root()) && refuses_root(answer)) return true;
+  for (const Place* at : {&from, &to})
+    if (!at->found() && answer == at->error) return true;
+  const bool nested = (from.is_directory() && to.is_below(from)) || (to.is_directory() && from.is_below(to));
+  return from.found() && to.found() && nested && answer == EINVAL;
+}
+
 bool refuses_link(const Place& from, const Place& to, int answer) {
   if (!from.found() && answer == from.error) return true;
   if (from.found() && from.is_directory() && answer == EPERM) return true;
@@ -85,6 +94,12 @@ bool is_right_errno(const Op& op, const Tree& tree, int expected, int answer) {
       return expected == ENOTEMPTY && answer == EEXIST;
     case OpKind::kRename:
       return refuses_rename(at, Place(tree, op.other), answer);
+    case OpKind::kRenameNew: {
+      const Place to(tree, op.other);
+      return (to.found() && answer == EEXIST) || refuses_rename(at, to, answer);
+    }
+    case OpKind::kExchange:
+      return refuses_exchange(at, Place(tree, op.other), answer);
     case OpKind::kLink:
       return refuses_link(at, Place(tree, op.other), answer);
     default:

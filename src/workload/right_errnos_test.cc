@@ -44,6 +44,21 @@ TEST(RightErrnosTest, PosixNamesTwoErrnos) {
   EXPECT_EQ(right("rename /n /d"), (Errnos{ENOTEMPTY, EEXIST}));
 }
 
+TEST(RightErrnosTest, OfAnExchangeEachMissingNameIsAReason) {
+  EXPECT_EQ(right("exchange /a /b"), (Errnos{ENOENT}));
+  EXPECT_EQ(right("exchange /a/x /b"), (Errnos{ENOTDIR, ENOENT}));
+  EXPECT_EQ(right("exchange /d /d/e"), (Errnos{EINVAL}));
+  EXPECT_EQ(right("exchange /d/e/f /d"), (Errnos{EINVAL}));
+  EXPECT_TRUE(right("exchange / /a").contains(EINVAL));
+}
+
+TEST(RightErrnosTest, ANameInUseIsAReasonAgainstARenameThatReplacesNothing) {
+  EXPECT_EQ(right("rename_new /a /d/e/f"), (Errnos{EEXIST}));
+  EXPECT_EQ(right("rename_new /b /a"), (Errnos{ENOENT, EEXIST}));
+  EXPECT_EQ(right("rename_new /d /d/e"), (Errnos{EEXIST, EINVAL, ENOTEMPTY}));
+  EXPECT_EQ(right("rename_new /d /d/x"), (Errnos{EINVAL}));
+}
+
 TEST(RightErrnosTest, OnlyTheKernelSeesCallsOnTheRoot) {
   EXPECT_EQ(right("rmdir /"), kRoot);
   EXPECT_EQ(right("unlink /"), kRoot);

@@ -82,6 +82,8 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
   add_xattrs(tree, out);
   add_numbered(tree, out);
   add_modes(tree, out);
+  add_exchanges(tree, out);
+  add_ranges(tree, out);
   if (bounds_.impossible) add_impossible(tree, out);
 }
 
@@ -193,9 +195,9 @@ Op next_version(Op op, const FileData& data, uint32_t versions) {
   return op;
 }
 
-// The same write with O_SYNC.
-static Op as_write_sync(const Op& op, uint64_t size) {
-  return Op::write_sync(op.path, op.kind == OpKind::kAppend ? size : op.offset, op.length);
+// The same write with O_SYNC, with O_DIRECT or through a mapping.
+static Op as_write(OpKind kind, const Op& op, uint64_t size) {
+  return Op::range(kind, op.path, op.kind == OpKind::kAppend ? size : op.offset, op.length);
 }
 
 template <class Use>
@@ -225,23 +227,32 @@ void Workload::each_write(const Path& path, const FileData& data, Use use) const
   }
 }
 
+// Whether the write can be made in this way: O_DIRECT takes whole units, and a mapping ends with the file.
+bool Workload::admits(OpKind kind, const Op& op, uint64_t size) const {
+  const uint64_t offset = op.kind == OpKind::kAppend ? size : op.offset;
+  const uint32_t unit = direct_unit(bounds_.variety.unit);
+  if (kind == OpKind::kWriteDirect) return offset % unit == 0 && op.length % unit == 0;
+  return kind != OpKind::kWriteMapped || offset + op.length <= size;
+}
+
 void Workload::add_writes(const Tree& tree, std::vector<Candidate>* out) {
-  for (const OpKind kind : {OpKind::kWrite, OpKind::kAppend, OpKind::kWriteSync}) {
+  for (const OpKind kind :
+       {OpKind::kWrite, OpKind::kAppend, OpKind::kWriteSync, OpKind::kWriteDirect, OpKind::kWriteMapped}) {
     for (const PathNode& p : path_nodes_) {
       if (!has(kind) || p.type != FileType::kFile || !p.first || needs_open(tree, p)) continue;
       const FileData& data = tree.node(p.node).data;
       uint64_t number = 0, count = 0, chosen = 0;
       if (bounds_.one_write) {
-        each_write(p.path, data, [&](const Op&) { ++count; });
+        each_write(p.path, data, [&](const Op& op) { count += admits(kind, op, data.size()) ? 1 : 0; });
         const std::string_view path = p.path;
         const uint64_t hash = mul_fold(XXH3_64bits(path.data(), path.size()) ^ data.size(),
                                        0x9e3779b97f4a7c15u + bounds_.versions);
         chosen = count == 0 ? 0 : hash % count;
       }
       each_write(p.path, data, [&](const Op& op) {
-        if (bounds_.one_write && number++ != chosen) return;
-        if (kind == OpKind::kWriteSync)
-          return out->push_back({next_version(as_write_sync(op, data.size()), data, bounds_.versions)});
+        if (!admits(kind, op, data.size()) || (bounds_.one_write && number++ != chosen)) return;
+        if (kind != OpKind::kWrite && kind != OpKind::kAppend)
+          return out->push_back({next_version(as_write(kind, op, data.size()), data, bounds_.versions)});
         if (op.kind != kind) return;
         out->push_back({kind == OpKind::kWrite ? next_version(op, data, bounds_.versions) : op});
       });
@@ -298,7 +309,13 @@ void Workload::add_syncs(const Tree& tree, std::vector<Candidate>* out) {
       out->push_back({Op::of(OpKind::kFdatasync, p.path)});
     }
   }
-  if (has(OpKind::kSync)) out->push_back({Op::of(OpKind::kSync)});
+  for (const PathNode& p : path_nodes_) {
+    const bool file = p.type == FileType::kFile && p.first && !needs_open(tree, p);
+    if (has(OpKind::kMsync) && file && tree.node(p.node).data.size() != 0)
+      out->push_back({Op::of(OpKind::kMsync, p.path)});
+  }
+  for (const OpKind kind : {OpKind::kSync, OpKind::kSyncfs, OpKind::kCommit})
+    if (has(kind)) out->push_back({Op::of(kind)});
   const bool busy = tree.open_count() != 0;
   if (has(OpKind::kRemount) && !busy) out->push_back({Op::of(OpKind::kRemount)});
   for (const OpKind kind : {OpKind::kSnapshot, OpKind::kRestore})

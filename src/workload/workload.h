@@ -41,10 +41,15 @@ struct Variety {
   std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
 };
 
+// What offsets and lengths of write_direct are multiples of, for a system that is written in these units: the
+// kernel refuses others, or writes them as if they were not direct.
+constexpr uint32_t direct_unit(uint32_t unit) { return unit > 1 ? unit : 512; }
+
 // Limits of a workload. Ops that would exceed a limit are not generated.
 struct Bounds {
   // The kinds of op. Ops that only read (read, readdir, stat) or only wait for the disk (fsync ...) are off
-  // by default. kWriteSync adds each write and append once more, with O_SYNC.
+  // by default. kWriteSync adds each write and append once more, with O_SYNC; so do kWriteDirect those of
+  // whole units (direct_unit), and kWriteMapped those within the file.
   OpSet ops = OpSet(OpKind::kCreate, OpKind::kMkdir, OpKind::kUnlink, OpKind::kRmdir, OpKind::kRename,
                     OpKind::kWrite, OpKind::kAppend, OpKind::kTruncate);
   uint32_t max_files = 3;
@@ -124,6 +129,12 @@ class Workload {
   void add_numbered(const Tree& tree, std::vector<Candidate>* out);
   void add_through(uint32_t handle, const FileData& data, std::vector<Candidate>* out);
   void add_modes(const Tree& tree, std::vector<Candidate>* out);
+  void add_exchanges(const Tree& tree, std::vector<Candidate>* out);
+  void add_ranges(const Tree& tree, std::vector<Candidate>* out);
+  // Calls use(offset, length) for each range of a file of this size that an op of this kind is tried on.
+  template <class Use>
+  void each_range(OpKind kind, uint64_t size, Use use) const;
+  bool admits(OpKind kind, const Op& op, uint64_t size) const;
   void add_impossible(const Tree& tree, std::vector<Candidate>* out);
   void find_paths(const Tree& tree);
   // Calls use(offset) for each offset at which a file of this size could be written.

@@ -15,6 +15,7 @@ Bounds small() {
   Bounds b;
   b.ops = OpSet::all() - OpSet(OpKind::kFsck);         // which no workload generates
   b.ops = b.ops - kHandleOps - OpSet(OpKind::kChmod);  // workload_handles_test.cc
+  b.ops = b.ops - kLinuxOps;                           // workload_files_test.cc
   b.names = {"a", "b"};
   b.max_files = 2;
   b.max_dirs = 1;

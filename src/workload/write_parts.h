@@ -11,14 +11,14 @@
 namespace sisyfs {
 
 // The ops that write bytes of a file.
-inline constexpr OpSet kWriteOps(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kWriteHandle,
-                                 OpKind::kAppendHandle);
+inline constexpr OpSet kWriteOps(OpKind::kWrite, OpKind::kWriteSync, OpKind::kAppend, OpKind::kWriteDirect,
+                                 OpKind::kWriteMapped, OpKind::kWriteHandle, OpKind::kAppendHandle);
 
-// Calls `use` with the tree after each proper prefix of the write that ends at a multiple of `unit` in the
-// file, shortest first. Other ops have no parts.
+// Calls `use` with the tree after each proper prefix of the write, or of the range of kRangeOps, that ends at
+// a multiple of `unit` in the file, shortest first. Other ops have no parts.
 template <class Use>
 void each_part(const Op& op, const Tree& before, uint32_t unit, Use&& use) {
-  if (!kWriteOps.has(op.kind)) return;
+  if (!(kWriteOps | kRangeOps).has(op.kind)) return;
   uint64_t offset = op.offset;
   Stat stat;
   if (by_path(op.kind) == OpKind::kAppend && before.stat(op.path, &stat) == 0) offset = stat.size;

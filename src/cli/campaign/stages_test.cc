@@ -75,6 +75,15 @@ TEST(StagesTest, OpenFilesAndModesAreTriedWhereTheTargetHasThem) {
   EXPECT_THAT(named(stages, "modes").settings, ElementsAre("crash=prefixes", "modes=on"));
 }
 
+TEST(StagesTest, WalksTryTheCallsOfLinux) {
+  std::vector<OptionSpec> options = disk_options();
+  for (const char* name : {"fallocate", "exchange", "direct", "mapped", "commit"})
+    options.push_back(OptionSpec::flag(name, std::string_view(name) == "direct", ""));
+  EXPECT_THAT(
+      named(stages_for(options, {"mapped=off"}), "walks").settings,
+      ElementsAre("files=8", "fallocate=on", "exchange=on", "commit=on", "impossible=on", "system_ops=1000"));
+}
+
 // Bad units and torn bits are tried only where the target claims to be meant for them, or the user says so.
 TEST(StagesTest, RawFlashIsTriedAsTheTargetClaims) {
   const auto stages_of = [](bool nor, bool handles, const std::vector<std::string>& given) {
