@@ -8,6 +8,12 @@ namespace {
 constexpr OpSet kLinks(OpKind::kLink, OpKind::kSymlink);
 constexpr OpSet kAttributes(OpKind::kSetxattr, OpKind::kGetxattr, OpKind::kListxattr, OpKind::kRemovexattr);
 constexpr OpSet kModes(OpKind::kChmod);
+constexpr OpSet kReserves(OpKind::kFallocate, OpKind::kFallocateKeep);
+constexpr OpSet kHoles(OpKind::kPunchHole);
+constexpr OpSet kZeroes(OpKind::kZeroRange);
+constexpr OpSet kRanges = kReserves | kHoles | kZeroes;
+constexpr OpSet kExchanges(OpKind::kExchange);
+constexpr OpSet kDirect(OpKind::kWriteDirect);
 
 // Disks are as small as the file system allows, with the smallest journal: most of a mount is reading.
 #define EXT_COMMON "-q -F -b 1024 -N 64 -m 0 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0"
@@ -28,6 +34,7 @@ std::vector<FileSystem> make_list() {
   ext2.contract = Contract::kStructure;
   ext2.mount_recovers = false;
   ext2.hides_lost_found = true;
+  ext2.without = kRanges | kExchanges;
   add(ext2);
   FileSystem ext3 = ext2;
   ext3.name = "ext3", ext3.summary = "ext3, by the ext4 driver", ext3.type = "ext3";
@@ -35,10 +42,12 @@ std::vector<FileSystem> make_list() {
   ext3.kibibytes = 4096;
   ext3.contract = Contract::kFsync;
   ext3.mount_recovers = ext3.fsync_names = true;
+  ext3.without = kReserves | kZeroes;  // for want of extents
   add(ext3);
   FileSystem ext4 = ext3;
   ext4.name = "ext4", ext4.summary = "ext4 with data=ordered, the default", ext4.type = "ext4";
   ext4.mkfs = "mkfs.ext4 -J size=1 " EXT_COMMON;
+  ext4.without = {};
   ext4.mount = "noatime,noinit_itable";
   add(ext4);
   FileSystem variant = ext4;
@@ -96,6 +105,7 @@ std::vector<FileSystem> make_list() {
                  .mount = "noatime",
                  .kibibytes = 16384};
   jfs.mount_recovers = false;
+  jfs.without = kRanges | kExchanges;
   add(jfs);
   FileSystem reiserfs{.name = "reiserfs",
                       .summary = "ReiserFS 3.6",
@@ -106,6 +116,7 @@ std::vector<FileSystem> make_list() {
                       .check = "reiserfsck --check -y -q",
                       .mount = "noatime,user_xattr",
                       .kibibytes = 34 * 1024};
+  reiserfs.without = kRanges | kExchanges;
   add(reiserfs);
   FileSystem f2fs{.name = "f2fs-posix",
                   .summary = "F2FS with fsync_mode=posix, the default",
@@ -132,7 +143,7 @@ std::vector<FileSystem> make_list() {
                     .block = 1024,
                     .kibibytes = 8192,
                     .modules = {"nilfs2"}};
-  nilfs2.without = kAttributes;
+  nilfs2.without = kAttributes | kRanges | kExchanges;
   add(nilfs2);
   FileSystem vfat{.name = "vfat",
                   .summary = "FAT with long names; fsck.vfat before each mount",
@@ -147,13 +158,14 @@ std::vector<FileSystem> make_list() {
                   .modules = {"nls_cp437", "nls_ascii", "nls_iso8859_1", "vfat"}};
   vfat.contract = Contract::kStructure;
   vfat.mount_recovers = false;
-  vfat.without = kLinks | kAttributes | kModes;
+  vfat.without = kLinks | kAttributes | kModes | kHoles | kZeroes;
   vfat.quirks = kPlainDirectoryLinks | kNoModes | kNoFileLinks;
   add(vfat);
   FileSystem msdos = vfat;
   msdos.name = "msdos", msdos.summary = "FAT with short names; fsck.vfat before each mount",
   msdos.type = "msdos";
   msdos.modules = {"nls_cp437", "nls_ascii", "nls_iso8859_1", "msdos"};
+  msdos.without = vfat.without | kExchanges;
   msdos.max_name = 8;
   add(msdos);
   FileSystem minix{.name = "minix",
@@ -169,7 +181,7 @@ std::vector<FileSystem> make_list() {
                    .modules = {"minix"}};
   minix.contract = Contract::kStructure;
   minix.mount_recovers = false;
-  minix.without = kAttributes;
+  minix.without = kAttributes | kRanges | kExchanges | kDirect;
   minix.max_name = 60;
   add(minix);
   FileSystem udf{.name = "udf",
@@ -182,7 +194,7 @@ std::vector<FileSystem> make_list() {
                  .kibibytes = 2048,
                  .modules = {"udf"}};
   udf.contract = Contract::kStructure;
-  udf.without = kAttributes;
+  udf.without = kAttributes | kRanges | kExchanges;
   udf.quirks = kPlainDirectoryLinks;
   add(udf);
   return all;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -73,6 +74,27 @@ std::optional<Plan> system_call_of(OpKind kind) {
       return Plan{Call::kRemovexattr};
     case OpKind::kChmod:
       return Plan{Call::kChmod};
+    case OpKind::kFallocate:
+      return Plan{Call::kFallocate};
+    case OpKind::kFallocateKeep:
+      return Plan{Call::kFallocate, FALLOC_FL_KEEP_SIZE};
+    case OpKind::kPunchHole:
+      return Plan{Call::kFallocate, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE};
+    case OpKind::kZeroRange:
+      return Plan{Call::kFallocate, FALLOC_FL_ZERO_RANGE};
+    case OpKind::kExchange:
+      return Plan{Call::kRename, RENAME_EXCHANGE};
+    case OpKind::kRenameNew:
+      return Plan{Call::kRename, RENAME_NOREPLACE};
+    case OpKind::kWriteDirect:
+      return Plan{Call::kWrite, O_DIRECT};
+    case OpKind::kWriteMapped:
+      return Plan{Call::kWriteMapped};
+    case OpKind::kMsync:
+      return Plan{Call::kMsync};
+    case OpKind::kSyncfs:
+    case OpKind::kCommit:
+      return Plan{Call::kSyncfs};
     case OpKind::kOpenHandle:
       return Plan{Call::kOpen};
     case OpKind::kCloseHandle:
@@ -82,10 +104,12 @@ std::optional<Plan> system_call_of(OpKind kind) {
   }
 }
 
-bool writes_bytes(Call call) { return call == Call::kWrite || call == Call::kAppend || call == Call::kWriteMapped; }
+bool writes_bytes(Call call) {
+  return call == Call::kWrite || call == Call::kAppend || call == Call::kWriteMapped;
+}
 
 // Names, each behind its length.
-OpResult names_in(std::span<const std::byte> bytes, bool in_root) {
+OpResult names_in(std::span<const std::byte> bytes) {
   OpResult result;
   while (bytes.size() >= sizeof(uint32_t)) {
     uint32_t length = 0;
@@ -93,7 +117,7 @@ OpResult names_in(std::span<const std::byte> bytes, bool in_root) {
     bytes = bytes.subspan(sizeof length);
     if (length > bytes.size()) break;
     const std::string_view name(reinterpret_cast<const char*>(bytes.data()), length);
-    if (!in_root || name != "lost+found") result.add_name(name);
+    result.add_name(name);
     bytes = bytes.subspan(length);
   }
   return result;
@@ -145,7 +169,7 @@ OpResult KernelCalls::apply(const Op& op, const Run& run) {
       return OpResult::read(reply.bytes);
     case Call::kReaddir:
     case Call::kListxattr:
-      return names_in(reply.bytes, op.path.text() == "/");
+      return names_in(reply.bytes);
     case Call::kStat:
       return {0, reply.number, {}};
     default:

@@ -9,6 +9,7 @@
 
 #include "adapters/kernel/kernel_setup.h"
 #include "adapters/kernel/kernel_target.h"
+#include "adapters/kernel/repair.h"
 #include "adapters/kernel/tool.h"
 #include "finding/disk_check.h"
 #include "judge/workload_options.h"
@@ -17,6 +18,11 @@ namespace sisyfs {
 namespace {
 
 constexpr const char* kPackagedKernel = "/usr/bin/linux.uml";
+
+OpSet ops_of(const FileSystem& fs) {
+  return OpSet::all() - fs.without -
+         OpSet(OpKind::kFsck, OpKind::kSnapshot, OpKind::kRestore, OpKind::kOpen, OpKind::kClose);
+}
 
 std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   std::vector<OptionSpec> specs = {
@@ -53,8 +59,18 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
       OptionSpec::flag("odd", false, "also sizes and offsets that are no multiple of `unit`"),
   };
   for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : linux_specs(ops_of(fs), true)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
-  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  // A repair tool reads the whole disk, so nothing would be left to decide later.
+  const std::string_view cuts = fs.mount_recovers ? kPlainDiskCuts : "subsets";
+  for (OptionSpec& spec : cut_specs("", cuts)) specs.push_back(std::move(spec));
+  if (!fs.fsck.empty())
+    specs.push_back(OptionSpec::choice(
+        "recovery", {"mount", "repair", "checked"}, fs.mount_recovers ? "mount" : "repair",
+        "after a power cut: mount alone, repair (its tool, then mount), checked (mount, after which its tool "
+        "finds nothing)"));
+  specs.push_back(both_ways_spec());
+  specs.push_back(first_mount_spec());
   specs.push_back(failures_spec());
   return specs;
 }
@@ -119,8 +135,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   const FileSystem& fs = setup->fs;
   const bool sync = (setup->mount_flags & MS_SYNCHRONOUS) != 0;
   TargetKind kind;
-  kind.ops = OpSet::all() - fs.without -
-             OpSet(OpKind::kFsck, OpKind::kSnapshot, OpKind::kRestore, OpKind::kOpen, OpKind::kClose);
+  kind.ops = ops_of(fs);
   kind.claims = {.contract = fs.contract,
                  .durable = sync ? OpSet::all() : OpSet(),
                  .fsync_names = fs.fsync_names,
@@ -137,6 +152,9 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.limits.any_byte = true;
   kind.limits.max_name = fs.max_name;
   kind.disks = setup->disk;
+  const std::string_view recovery = options.has("recovery") ? options.choice_text("recovery") : "mount";
+  kind.has_fsck = recovery != "mount";
+  kind.words.problems = repair_problems();
   kind.faults = kDied | kHung | kComplained;
   kind.snapshots = "the disk before the mount and the calls since then, which are made again";
   kind.make = [setup] { return make_kernel_target(setup); };
@@ -165,7 +183,7 @@ Status try_kernel(const KernelSetup& setup, const TargetKind& kind, FreshContent
 }
 
 Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Options& options,
-                                          const InstallPackages& install) {
+                                                 const InstallPackages& install) {
   Result<std::shared_ptr<KernelSetup>> kernel = make_kernel_setup(fs, options, install);
   if (!kernel) return kernel.error();
   DiskSetup setup;
@@ -178,6 +196,7 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
   setup.trouble = [kernel = *kernel] { return kernel->trouble(); };
   set_workload(options, setup);
+  setup.recovery.mount_alone = options.has("recovery") && options.choice_text("recovery") == "checked";
   return make_disk_check(std::move(setup));
 }
 
@@ -185,12 +204,13 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
 
 void add_kernel_targets(CheckRegistry& registry, InstallPackages install) {
   for (const FileSystem& fs : file_systems())
-    registry.add({.name = std::string(fs.name),
-                  .summary = std::string(fs.summary),
-                  .options = kernel_option_specs(fs),
-                  .make = [&fs, install](const Options& options) { return make_kernel_check(fs, options, install); },
-                  .isolation = Isolation::kNone,
-                  .in_stages = true});
+    registry.add(
+        {.name = std::string(fs.name),
+         .summary = std::string(fs.summary),
+         .options = kernel_option_specs(fs),
+         .make = [&fs, install](const Options& options) { return make_kernel_check(fs, options, install); },
+         .isolation = Isolation::kNone,
+         .in_stages = true});
 }
 
 }  // namespace sisyfs

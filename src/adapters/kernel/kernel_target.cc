@@ -16,6 +16,7 @@
 #include "adapters/kernel/console.h"
 #include "adapters/kernel/guest_walk.h"
 #include "adapters/kernel/kernel_calls.h"
+#include "adapters/kernel/repair.h"
 #include "disk/media.h"
 
 namespace sisyfs {
@@ -137,12 +138,13 @@ class MediaServer : public ServesDisks {
   std::vector<std::byte> block_;
 };
 
-class KernelTarget : public Target, public SavesMemory, public HasFaults {
+class KernelTarget : public Target, public SavesMemory, public ChecksOffline, public HasFaults {
  public:
   explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
       : setup_(std::move(setup)), own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
+  ChecksOffline* checks_offline() override { return setup_->fs.fsck.empty() ? nullptr : this; }
   HasFaults* has_faults() override { return this; }
 
   int format(Media& media) override {
@@ -188,6 +190,13 @@ class KernelTarget : public Target, public SavesMemory, public HasFaults {
     } while (more);
     return reader.finish();
   }
+
+  void fsck(Media& media, FsckMode mode, RepairReport* report) override {
+    drop();
+    repair_.run(setup_->fs, media, mode, report);
+    if (const std::string& trouble = repair_.trouble(); !trouble.empty()) setup_->set_trouble(trouble);
+  }
+  std::string problem_text(const Problem& problem) const override { return repair_.text(problem); }
 
   uint32_t take_faults() override { return std::exchange(faults_, 0); }
   std::string fault_text() const override { return fault_text_; }
@@ -371,6 +380,7 @@ class KernelTarget : public Target, public SavesMemory, public HasFaults {
   std::unique_ptr<Guest> guest_;
   MediaServer server_;
   KernelCalls calls_;
+  Repair repair_;
   Media own_;                   // for what is repeated and what is dropped
   std::optional<Image> after_;  // the last call
   PastCalls past_;

@@ -369,7 +369,7 @@ int sync_mapped(const Command& command, const std::string& path) {
   const File file(command, path, O_RDWR);
   struct stat stat {};
   if (file.error() != 0 || fstat(file.fd(), &stat) != 0) return file.error() != 0 ? file.error() : errno;
-  if (stat.st_size == 0) return 0;
+  if (stat.st_size == 0) return EINVAL;
   void* const at =
       mmap(nullptr, static_cast<size_t>(stat.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
   if (at == MAP_FAILED) return errno;
@@ -398,6 +398,9 @@ void add_text(std::string_view text) {
   add(text.data(), text.size());
 }
 
+// What file systems have in their root directory from the beginning.
+bool is_hidden(std::string_view name) { return name == "lost+found" || name == ".nilfs"; }
+
 int list_names(const std::string& path) {
   DIR* const directory = opendir(path.c_str());
   if (directory == nullptr) return errno;
@@ -410,7 +413,7 @@ int list_names(const std::string& path) {
       break;
     }
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") add_text(name);
+    if (name != "." && name != ".." && !(path == "/" && is_hidden(name))) add_text(name);
   }
   closedir(directory);
   return error;
@@ -643,7 +646,7 @@ bool walk_directory(const std::string& path, int depth) {
       break;
     }
     const std::string_view name = entry->d_name;
-    if (name != "." && name != ".." && !(depth == 0 && name == "lost+found")) names.emplace_back(name);
+    if (name != "." && name != ".." && !(depth == 0 && is_hidden(name))) names.emplace_back(name);
     if (names.size() > 100'000) error = ELOOP;
     if (error != 0) break;
   }
