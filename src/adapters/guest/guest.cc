@@ -173,6 +173,7 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   Command make{.what = guest::Do::kDisks, .number = disks.disks};
   make.offset = disks.blocks_per_disk() * disks.block_size;
   make.length = disks.block_size;
+  make.flags = kernel.request_kib;
   if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
     return refused("has no disks (nbd)", reply);
   return guest;

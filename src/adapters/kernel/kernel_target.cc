@@ -408,8 +408,6 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       (void)take_faults();
 
       if (past_->requests == all[i]->requests) continue;
-        fprintf(stderr, "again %s: %s\n", to_text(all[i]->op).c_str(),
-                difference(all[i]->requests, past_->requests).c_str());
       failed_ = all[i];
       differs_ = difference(all[i]->requests, past_->requests);
       return false;
