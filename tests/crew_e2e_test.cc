@@ -71,7 +71,7 @@ TEST(CrewTest, ResultsDoNotDependOnTheNumberOfWorkers) {
         std::string(SISYFS_PLUGIN_DIR "/libslots_segfault.so --depth 3 --all"),
         std::string(SISYFS_PLUGIN_DIR "/libslots_smash.so --depth 3 --all"),
         kPebble + " --depth 4 --dedup shape", kPebble + " --depth 4 --search rare",
-        std::string("ext2 --depth 2 --all --set crash=prefixes")}) {
+        std::string("libext2fs --depth 2 --all --set crash=prefixes")}) {
     SCOPED_TRACE(search);
     const json one = outcome_of_run(search + " --threads 1");
     ASSERT_TRUE(one.is_object()) << one;

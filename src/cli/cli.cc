@@ -212,6 +212,7 @@ const CheckRegistry& registry() {
   static const CheckRegistry all = [] {
     CheckRegistry r;
     add_model_targets(r);
+    for (const RenamedPlugin& plugin : renamed_plugins()) r.rename(plugin.before, plugin.now);
     r.set_loader({.handles = is_plugin, .load = load_plugin, .isolation = Isolation::kProcess});
     return r;
   }();
