@@ -181,6 +181,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     auto json = to_json(named.setup, *named.check, options, result, traced->findings);
     json["untraced"] = traced->untraced;
     if (!device.empty()) json["device"] = device;
+    if (!named.check->cuts().empty()) json["cuts"] = named.check->cuts();
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }

@@ -88,6 +88,9 @@ class Check {
 
   // What is assumed of the device when the power goes, as a sentence; empty where it never does.
   virtual std::string device() const { return {}; }
+  // Which power cuts are tried at all, as a sentence, where the settings leave out others: then no search of
+  // this check proves anything.
+  virtual std::string cuts() const { return {}; }
   // How the memory of the target is saved, as a sentence; empty where it is a plain copy.
   virtual std::string snapshots() const { return {}; }
   // What its searches do not try, when these kinds of op were performed (CrashCounts::performed).

@@ -30,6 +30,7 @@ bool is_possible(uint32_t mark, const DiskSetup& setup) {
   if (mark == kNoSpace) return setup.kind.claims.limited_space;
   if (mark == kAccessFailed) return setup.failures.most != 0 && setup.kind.has_disk();
   if (mark == kCutInRecovery && setup.cuts.nesting == 0) return false;
+  if (mark == kPowerCutInOp && setup.cuts.persisted) return false;
   if (mark == kFsckRepaired && setup.start.damage != nullptr) return true;
   return setup.cuts.enabled;
 }
@@ -107,7 +108,7 @@ class DiskCheck : public Check {
       result.stopped = Stop::kHarness;
       result.trouble = system_error(*trouble);
     }
-    if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
+    if ((result.marks & kLeftOut) == 0 && !by_shape(options) && !setup().cuts.persisted) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
@@ -191,6 +192,11 @@ class DiskCheck : public Check {
 
   std::string device() const override {
     return setup().cuts.enabled ? describe(setup().cuts.device, setup().kind.disks) : std::string();
+  }
+  std::string cuts() const override {
+    if (!setup().cuts.enabled || !setup().cuts.persisted) return {};
+    return "the power went only right after a call that had promised something, and nothing that was written "
+           "was lost: to prove, use another value of crash";
   }
   std::string snapshots() const override { return setup().kind.snapshots; }
 

@@ -117,6 +117,24 @@ TEST(DiskCheckTest, ASearchByShapeProvesNothing) {
   EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kUnknown);
 }
 
+TEST(DiskCheckTest, PersistedPowerCutsProveNothing) {
+  DiskSetup setup = toy_setup();
+  setup.cuts.persisted = true;
+  const SearchResult right = search(setup);
+  EXPECT_EQ(right.verdict, Verdict::kUnknown);
+  EXPECT_FALSE(right.exhausted);
+  EXPECT_GT(right.crash_states, 0u);
+  EXPECT_GT(right.left_out, 0u);
+  EXPECT_NE((*make_disk_check(setup))->cuts(), "");
+  EXPECT_EQ((*make_disk_check(toy_setup()))->cuts(), "");
+  setup = toy_setup({.no_flush = true});
+  EXPECT_NE(search(setup).findings, 0u);
+  setup.cuts.persisted = true;
+  EXPECT_EQ(search(setup).findings, 0u) << "the mistake needs a lost write";
+  setup.cuts.nesting = 1;
+  EXPECT_FALSE(make_disk_check(setup));
+}
+
 TEST(DiskCheckTest, AnIsolatedTargetIsSearchedByOneThread) {
   SearchOptions options;
   options.threads = 4;

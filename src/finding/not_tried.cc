@@ -52,6 +52,8 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
   if (setup.kind.has_disk()) {
     if (!setup.cuts.enabled)
       add(setup.kind.has_fsck ? "power cuts, recovery and fsck" : "power cuts and recovery", "crash=lazy");
+    else if (setup.cuts.persisted)
+      add("power cuts within calls, lost writes", "crash=lazy");
     else if (setup.cuts.nesting == 0)
       add("power cuts in recovery", "nesting=1");
     if (setup.failures.most == 0)

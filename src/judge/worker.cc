@@ -67,6 +67,11 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
         "crash=lazy cannot be combined with a device that scatters writes. It is not needed there: the "
         "device "
         "keeps order, so there are few crash states. Use crash=subsets");
+  if (setup.cuts.persisted && setup.cuts.nesting != 0)
+    return bad_input(
+        "crash=persisted cuts the power only right after a call of the workload, so nesting needs another "
+        "value "
+        "of crash");
   Bounds bounds = bounds_for(setup.kind, setup.bounds);
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);

@@ -103,9 +103,11 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
       OptionSpec::choice(
-          "crash", {"prefixes", "subsets", "lazy", "none"}, crash,
-          says("crash states: prefixes, subsets (enumerated, bounded), lazy (all subsets, decided on first "
-               "read), none")),
+          "crash", {"prefixes", "subsets", "lazy", "persisted", "none"}, crash,
+          says(
+              "crash states: prefixes, subsets (enumerated, bounded), lazy (all subsets, decided on first "
+              "read), persisted (cheap, proves nothing: only right after a call that promised something, and "
+              "nothing is lost), none")),
       OptionSpec::choice(
           "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, "by-crash",
           says("what a power cut may do to unflushed writes: by-crash (as `crash` implies), ordered (keeps a "
@@ -198,6 +200,7 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   keep_whole(setup.kind, options.differs("atomic"), setup.cuts.device);
   setup.cuts.enabled = crash != "none";
   setup.cuts.lazy = crash == "lazy";
+  setup.cuts.persisted = crash == "persisted";
   setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
   setup.cuts.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));

@@ -28,8 +28,11 @@ struct CutSetup {
   DeviceModel device;            // what a power cut may leave
   EnumerationBound enumeration;  // how many crash states are built, where they are built one by one
   bool lazy = false;             // crash states are decided as recovery reads; no bound is needed
-  uint32_t nesting = 0;          // power cuts in recovery, in the recovery from that, and so on, at most
-  bool all_nested = false;       // also where recovery has changed nothing that it had read
+  // The power goes only right after a call that promised something has returned, and nothing that was written
+  // is lost. All other crash states are left out.
+  bool persisted = false;
+  uint32_t nesting = 0;     // power cuts in recovery, in the recovery from that, and so on, at most
+  bool all_nested = false;  // also where recovery has changed nothing that it had read
 };
 
 // Calls into the system below that fail.

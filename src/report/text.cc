@@ -49,7 +49,7 @@ std::string order_text(const SearchOptions& options) {
   return "";
 }
 
-std::string coverage_text(const SearchOptions& options, const SearchResult& result) {
+std::string coverage_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool best_first = is_best_first(options.order);
   const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
   if (result.exhausted && !lossy) return "the state space is exhausted: a greater depth adds nothing";
@@ -72,7 +72,7 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
     return "a bound of the target left something out: not all that is possible was looked at";
   return fmt::format("every path of {} was walked{}; {} at that depth {} not expanded",
                      plural(options.bounds.depth, "step"),
-                     result.left_out == 0 ? "" : ", but not with every power cut",
+                     result.left_out == 0 && check.cuts().empty() ? "" : ", but not with every power cut",
                      plural(result.unexpanded, "state"), result.unexpanded == 1 ? "was" : "were");
 }
 
@@ -81,8 +81,11 @@ const char* since_when(const SearchOptions& options) {
   return options.resume == nullptr ? "" : ", since the search was resumed";
 }
 
-std::string left_out_text(const SearchOptions& options, const SearchResult& result) {
+std::string left_out_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool more = result.left_out == UINT64_MAX;
+  if (!check.cuts().empty())
+    return fmt::format("{}{}, by the settings{}", more ? "more than " : "",
+                       plural(result.left_out, "crash state"), since_when(options));
   return fmt::format(
       "{}{}: where a power cut could leave very many, those were looked at in which few writes were lost or "
       "few were kept{}{}",
@@ -172,8 +175,9 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
                   printable(fmt::format("{}", fmt::join(setup.settings, " "))));
   if ((check.kinds().all() & ~options.watched) != 0)
     out += fmt::format("  only      {}\n", only_text(check.kinds(), options, result));
-  out += fmt::format("  covered   {}\n", coverage_text(options, result));
-  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result));
+  out += fmt::format("  covered   {}\n", coverage_text(options, result, check));
+  if (!check.cuts().empty()) out += fmt::format("  cuts      {}\n", check.cuts());
+  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result, check));
   if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));
   if (options.order != SearchOrder::kBreadthFirst)
     out += fmt::format("  order     {}\n", order_text(options));
