@@ -181,6 +181,10 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     auto json = to_json(named.setup, *named.check, options, result, traced->findings);
     json["untraced"] = traced->untraced;
     if (!device.empty()) json["device"] = device;
+    if (const auto workloads = named.check->workloads())
+      json["workload"] = {
+          {"core_ops", workloads->core_ops},
+          {"count", workloads->count ? nlohmann::ordered_json(*workloads->count) : nlohmann::ordered_json()}};
     if (!named.check->cuts().empty()) json["cuts"] = named.check->cuts();
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());

@@ -27,6 +27,12 @@ Status Check::follow(const Script&) {
       "--script: it is a model in steps, which has no ops; link and index have ops with --set via=disk");
 }
 
+Status Check::follow_ace(uint32_t) {
+  return bad_input(
+      "--workload ace: it is a model in steps, which has no ops; link and index have ops with --set "
+      "via=disk");
+}
+
 namespace detail {
 
 Status accepts(const SearchOptions& options, const Offers& offers) {

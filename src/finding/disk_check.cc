@@ -183,11 +183,28 @@ class DiskCheck : public Check {
     if (Status s = check_expectations(script, start.expectation.now(), may_be_full); !s) return s;
     DiskSetup setup = this->setup();
     setup.script = std::make_shared<const Script>(script);
-    setup.max_system_ops = UINT32_MAX;
-    Result<DiskSystem> system = DiskSystem::make(std::move(setup), system_.workers().plan().further);
-    if (!system) return system.error();
-    system_ = *std::move(system);
-    return {};
+    return restart(std::move(setup));
+  }
+
+  // The names of a workload of ACE are its own, so only what the target cannot hold limits them.
+  Status follow_ace(uint32_t core_ops) override {
+    if (setup().start.damage != nullptr || setup().start.unmounted)
+      return bad_input(
+          "--workload ace begins with a mounted system, and this start is damaged or not mounted");
+    Bounds bounds = system_.workers().plan().bounds;
+    bounds.max_files = setup().kind.limits.max_files;
+    bounds.max_depth = setup().kind.limits.max_depth;
+    Result<AceWorkload> ace = AceWorkload::make(bounds, core_ops);
+    if (!ace) return ace.error();
+    DiskSetup setup = this->setup();
+    setup.ace = std::make_shared<const AceWorkload>(*std::move(ace));
+    return restart(std::move(setup));
+  }
+  std::optional<BoundedWorkloads> workloads() const override {
+    if (setup().ace == nullptr) return std::nullopt;
+    DiskSystemState start;
+    system_.initial(start);
+    return BoundedWorkloads{setup().ace->core_ops(), setup().ace->count(start.expectation.now())};
   }
 
   std::string device() const override {
@@ -215,6 +232,14 @@ class DiskCheck : public Check {
     options.dedup = Dedup::kExact;
     options.prints_are_shapes = true;
     return options;
+  }
+  // The workload says how many syncs and power cuts there are.
+  Status restart(DiskSetup setup) {
+    setup.max_system_ops = UINT32_MAX;
+    Result<DiskSystem> system = DiskSystem::make(std::move(setup), system_.workers().plan().further);
+    if (!system) return system.error();
+    system_ = *std::move(system);
+    return {};
   }
   // Why the target cannot do the op; empty if it can.
   std::string cannot_do(const Op& op) const {

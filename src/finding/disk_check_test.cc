@@ -135,6 +135,22 @@ TEST(DiskCheckTest, PersistedPowerCutsProveNothing) {
   EXPECT_FALSE(make_disk_check(setup));
 }
 
+// The toy knows two names and no directories.
+TEST(DiskCheckTest, BoundedWorkloadsAreFollowedToTheirEnd) {
+  const auto check = make_disk_check(toy_setup());
+  EXPECT_FALSE((*check)->workloads());
+  ASSERT_TRUE((*check)->follow_ace(2));
+  ASSERT_TRUE((*check)->workloads());
+  EXPECT_EQ((*check)->workloads()->core_ops, 2u);
+  EXPECT_GT((*check)->workloads()->count, 4u);
+  const SearchResult right = (*check)->search({}, {});
+  EXPECT_EQ(right.verdict, Verdict::kPass);
+  EXPECT_TRUE(right.exhausted);
+  const auto wrong = make_disk_check(toy_setup({.no_flush = true}));
+  ASSERT_TRUE((*wrong)->follow_ace(1));
+  EXPECT_EQ(catalogued_search(**wrong, {}).findings, bit(FindingKind::kNotAllowed));
+}
+
 TEST(DiskCheckTest, AnIsolatedTargetIsSearchedByOneThread) {
   SearchOptions options;
   options.threads = 4;

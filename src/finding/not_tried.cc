@@ -63,6 +63,10 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
     all.push_back({"ops that the script does not name", ""});
     return all;
   }
+  if (setup.ace != nullptr) {
+    all.push_back({"ops outside of the bounded workloads", ""});
+    return all;
+  }
   if (!setup.bounds.impossible) add("ops that must fail", "impossible=on");
   const auto offers = [&](std::string_view option) {
     return std::find(setup.options.begin(), setup.options.end(), option) != setup.options.end();

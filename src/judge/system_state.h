@@ -28,7 +28,7 @@ struct DiskSystemState {
   // How it came about, for dedup by shape; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
   uint32_t failures = 0;    // injected failures so far; this one is in `print`
-  uint32_t script_at = 0;   // with a script: the position in it; in `print`
+  uint32_t script_at = 0;   // with a script or ACE: the position in it; in `print`
   Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 

@@ -122,6 +122,8 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
     ops_.assign(1, {Op::of(OpKind::kRemount)});
   else if (setup_.script != nullptr)
     list_script(from);
+  else if (setup_.ace != nullptr)
+    list_ace(from);
   else
     workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
@@ -149,6 +151,15 @@ void Worker::list_script(const DiskSystemState& from) {
     if (cut != 0) ops_.back().op.demand = 0;
     places_.push_back({next | cut, setup_.script->may_cut(line)});
   });
+}
+
+void Worker::list_ace(const DiskSystemState& from) {
+  ops_.clear();
+  setup_.ace->from(from.script_at, from.expectation.now(), &ace_next_);
+  for (const AceWorkload::Next& next : ace_next_) {
+    ops_.push_back({next.op});
+    places_.push_back({next.position, next.may_cut});
+  }
 }
 
 void Worker::begin_op(const Op& op) {
@@ -375,6 +386,7 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   to.failures = from_->failures + (machine_.episode().failed ? 1 : 0);
   to.script_at = op_.place.next;
   if (setup_.script != nullptr && setup_.script->demands()) to.script_at |= DiskSystemState::kAfterCut;
+  if (setup_.ace != nullptr) to.script_at = AceWorkload::kEnd;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | op_.letter;
   to.shape = recovery.tree.shape();
   return true;

@@ -99,7 +99,7 @@ class Worker {
   bool op_is_over() const { return op_.over; }
 
  private:
-  // Where an op of a script leads to.
+  // Where an op of a script, or of a workload of ACE, leads to.
   struct ScriptPlace {
     uint32_t next = 0;  // position behind it
     bool may_cut = true;
@@ -125,6 +125,7 @@ class Worker {
   };
 
   void list_script(const DiskSystemState& from);
+  void list_ace(const DiskSystemState& from);
   void begin_op(const Op& op);
   bool run_this_way(const Op& op);
   void run_repair();
@@ -148,7 +149,8 @@ class Worker {
   AccessJudge access_;
   std::vector<std::unique_ptr<Judge>> further_;
   std::vector<Candidate> ops_;
-  std::vector<ScriptPlace> places_;  // with a script: of each of these ops
+  std::vector<ScriptPlace> places_;          // with a script or ACE: of each of these ops
+  std::vector<AceWorkload::Next> ace_next_;  // scratch
   const DiskSystemState* from_ = nullptr;
   StopSignal stop_;
   OpAtHand op_;

@@ -52,6 +52,9 @@ std::string order_text(const SearchOptions& options) {
 std::string coverage_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool best_first = is_best_first(options.order);
   const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
+  if (check.workloads() && result.stopped == Stop::kNo && !lossy)
+    return fmt::format("every bounded workload was walked to its end, {}",
+                       result.exhausted ? "and nothing else" : "but not with every power cut");
   if (result.exhausted && !lossy) return "the state space is exhausted: a greater depth adds nothing";
   if (result.stopped != Stop::kNo) return stop_text(result.stopped) + ": what lies beyond was not looked at";
   if (options.order == SearchOrder::kWalk)
@@ -74,6 +77,13 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
                      plural(options.bounds.depth, "step"),
                      result.left_out == 0 && check.cuts().empty() ? "" : ", but not with every power cut",
                      plural(result.unexpanded, "state"), result.unexpanded == 1 ? "was" : "were");
+}
+
+std::string workloads_text(const BoundedWorkloads& workloads) {
+  return fmt::format(
+      "{} of {}, each with a persistence point or none, and one after the last",
+      workloads.count ? plural(*workloads.count, "bounded workload") : "the bounded workloads",
+      workloads.core_ops == 1 ? "1 core op" : fmt::format("1 to {} core ops", workloads.core_ops));
 }
 
 // What is not kept in a checkpoint is counted anew.
@@ -176,6 +186,8 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
   if ((check.kinds().all() & ~options.watched) != 0)
     out += fmt::format("  only      {}\n", only_text(check.kinds(), options, result));
   out += fmt::format("  covered   {}\n", coverage_text(options, result, check));
+  if (const auto workloads = check.workloads())
+    out += fmt::format("  workload  {}\n", workloads_text(*workloads));
   if (!check.cuts().empty()) out += fmt::format("  cuts      {}\n", check.cuts());
   if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result, check));
   if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));
