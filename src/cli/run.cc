@@ -75,8 +75,8 @@ Result<std::string> why_untraced(const FoundTraces& found, const SearchOptions& 
     case Stop::kMemory:
       return names + ": the memory bound is too small to find the trace; increase --memory";
     case Stop::kNo:
-      if (options.dedup == Dedup::kShape)
-        return names + ": the search for the trace merged other states of the same shape";
+      if (is_coarse(options.dedup))
+        return names + ": the search for the trace merged other states of the same shape or tree";
       return system_error(names + " was found, but not in a second search: the target is not deterministic");
     default:
       return found.trouble.value_or(system_error(names + ": the search for the trace failed"));

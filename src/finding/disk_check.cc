@@ -87,8 +87,8 @@ class DiskCheck : public Check {
                                       setup().trouble ? setup().trouble().value_or("") : ""};
             },
     };
-    if (begin->prints_are_shapes)
-      serve_search(ShapedDiskSystem(system_, begin->shape_ops), *begin, search, report);
+    if (begin->prints != PrintKind::kWhole)
+      serve_search(ShapedDiskSystem(system_, begin->shape_ops, begin->prints), *begin, search, report);
     else
       serve_search(system_, *begin, search, report);
   }
@@ -225,12 +225,17 @@ class DiskCheck : public Check {
     return {workers.left_out(), workers.sampled(), workers.stood_for(),
             workers.runs(),     workers.images(),  workers.performed().bits()};
   }
-  static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
-  ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }
+  static bool by_shape(const SearchOptions& options) { return is_coarse(options.dedup); }
+  static PrintKind prints_of(const SearchOptions& options) {
+    return options.dedup == Dedup::kTree ? PrintKind::kTree : PrintKind::kShape;
+  }
+  ShapedDiskSystem shaped(const SearchOptions& options) const {
+    return {system_, options.shape_ops, prints_of(options)};
+  }
   // To the search a shape is a fingerprint like any other.
   static SearchOptions exact(SearchOptions options) {
+    options.prints = prints_of(options);
     options.dedup = Dedup::kExact;
-    options.prints_are_shapes = true;
     return options;
   }
   // The workload says how many syncs and power cuts there are.

@@ -113,8 +113,10 @@ TEST(DiskCheckTest, ASearchByShapeProvesNothing) {
   SearchOptions options;
   options.bounds.depth = 3;
   EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kPass);
-  options.dedup = Dedup::kShape;
-  EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kUnknown);
+  for (const Dedup dedup : {Dedup::kShape, Dedup::kTree}) {
+    options.dedup = dedup;
+    EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kUnknown);
+  }
 }
 
 TEST(DiskCheckTest, PersistedPowerCutsProveNothing) {

@@ -108,7 +108,8 @@ int Worker::put_initial(DiskSystemState& to) {
   to.system_ops = to.failures = to.script_at = 0;
   to.last_ops = 0;
   to.shape = tree.shape();
-  to.print = print_of(machine_.settler().print_of(to.disk), to);
+  set_known(to);
+  set_print(machine_.settler().print_of(to.disk), to);
   return 0;
 }
 
@@ -392,18 +393,24 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   return true;
 }
 
-void Worker::end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const {
-  to.memory = recovery.memory;
+void Worker::expect_comeback(const Recovery& recovery, DiskSystemState& to) const {
   to.expectation = reference_.expect(recovery.tree);
   to.saved_tree.reset();
   to.values.clear();
   for (const auto& judge : further_) to.values.push_back(judge->after_comeback());
-  to.print = print_of(disk_print, to);
+  set_known(to);
+}
+
+void Worker::end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const {
+  to.memory = recovery.memory;
+  expect_comeback(recovery, to);
+  set_print(disk_print, to);
 }
 
 void Worker::put_crash(DiskSystemState& to, Parts parts) {
   const Recovery& recovered = machine_.cuts().recovered();
   if (!begin_comeback(recovered, to) || parts == Parts::kShape) return;
+  if (parts == Parts::kTree) return expect_comeback(recovered, to);
   const CrashState* built = machine_.cuts().built();
   const Digest* known = built == nullptr ? nullptr : crash_prints_.find(built->digest());
   Digest disk_print;
@@ -436,27 +443,33 @@ void Worker::put_end(DiskSystemState& to, Parts parts) {
   to.last_ops = from_->last_ops << 8 | op_.letter;
   to.shape = reference_.after().now().shape();
   if (parts == Parts::kShape) return;
-  to.disk = machine_.settler().settle(machine_.disk());
-  to.memory = machine_.memory();
   to.expectation = reference_.after();
   to.saved_tree = from_->saved_tree;
   if (op_.kind == OpKind::kSnapshot && succeeded) to.saved_tree = from_->expectation.now();
   if (op_.kind == OpKind::kRestore && succeeded) to.saved_tree.reset();
   to.values.clear();
   for (const auto& judge : further_) to.values.push_back(judge->after_op());
-  to.print = print_of(machine_.settler().print_of(to.disk), to);
+  set_known(to);
+  if (parts == Parts::kTree) return;
+  to.disk = machine_.settler().settle(machine_.disk());
+  to.memory = machine_.memory();
+  set_print(machine_.settler().print_of(to.disk), to);
 }
 
 // Where ops on the whole system are limited, their number decides what may follow.
-Digest Worker::print_of(const Digest& disk, const DiskSystemState& state) const {
-  Digest print = digest_at(2, disk) + digest_at(3, state.expectation.digest());
-  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, state.memory.digest());
+void Worker::set_known(DiskSystemState& state) const {
+  Digest print = digest_at(3, state.expectation.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.saved_tree) print += digest_at(5, state.saved_tree->digest());
   if (state.script_at != 0) print += digest_at(7, Digest{0, state.script_at});
   if (state.failures != 0) print += digest_at(6, Digest{0, state.failures});
   for (size_t i = 0; i < state.values.size(); ++i) print += digest_at(8 + i, state.values[i].digest());
-  return print;
+  state.known = print;
+}
+
+void Worker::set_print(const Digest& disk, DiskSystemState& state) {
+  state.print = state.known + digest_at(2, disk);
+  if (!mutant(Mutant::kPrintWithoutMemory)) state.print += digest_at(1, state.memory.digest());
 }
 
 }  // namespace sisyfs

@@ -32,6 +32,7 @@ enum class Parts : uint8_t {
   kAll,
   kPrint,  // what DiskSystem::fingerprint() uses
   kShape,  // what shape_print() uses
+  kTree,   // what tree_print() uses
 };
 
 // What all workers of a check share. Immutable.
@@ -137,8 +138,11 @@ class Worker {
   // Digest by which each distinct outcome of a power cut is reported once.
   Digest crash_digest();
   bool begin_comeback(const Recovery& recovery, DiskSystemState& to) const;
+  void expect_comeback(const Recovery& recovery, DiskSystemState& to) const;
   void end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const;
-  Digest print_of(const Digest& disk, const DiskSystemState& state) const;
+  void set_known(DiskSystemState& state) const;
+  // After set_known().
+  static void set_print(const Digest& disk, DiskSystemState& state);
 
   const CheckPlan& plan_;
   const DiskSetup& setup_;

@@ -51,7 +51,7 @@ std::string order_text(const SearchOptions& options) {
 
 std::string coverage_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool best_first = is_best_first(options.order);
-  const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
+  const bool lossy = options.dedup == Dedup::kBitstate || is_coarse(options.dedup);
   if (check.workloads() && result.stopped == Stop::kNo && !lossy)
     return fmt::format("every bounded workload was walked to its end, {}",
                        result.exhausted ? "and nothing else" : "but not with every power cut");
@@ -61,9 +61,10 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
     return "random walks, which find and prove nothing: what they did not meet may be there";
   if (options.dedup == Dedup::kBitstate)
     return "no new states were met, but some may have been taken for others: to prove, use --dedup exact";
-  if (options.dedup == Dedup::kShape)
+  if (is_coarse(options.dedup))
     return fmt::format(
-        "of each shape one state was followed{}, and the others were not: to prove, use --dedup exact",
+        "of each {} one state was followed{}, and the others were not: to prove, use --dedup exact",
+        options.dedup == Dedup::kTree ? "tree" : "shape",
         options.bounds.depth == SearchBounds::kNoDepth ? ""
                                                        : fmt::format(", to depth {}", options.bounds.depth));
   if (best_first && result.unexpanded != 0)
@@ -127,6 +128,12 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
       return fmt::format(
           "shape: states with isomorphic trees, as many syncs, remounts and power cuts, and the same last {} "
           "were taken for one, whatever their disks held; what only a merged state shows was missed",
+          plural(options.shape_ops, "op"));
+    case Dedup::kTree:
+      return fmt::format(
+          "tree: states with the same tree, the same expectation and the same last {} were taken for one, "
+          "whatever "
+          "disk and memory held; what only a merged state shows was missed",
           plural(options.shape_ops, "op"));
     case Dedup::kNone:
       return "none: each path is walked on its own";
