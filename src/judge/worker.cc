@@ -73,6 +73,11 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
         "value "
         "of crash");
   Bounds bounds = bounds_for(setup.kind, setup.bounds);
+  if (const Status fits = check_start_image(setup.start.image, setup.kind, bounds); !fits)
+    return fits.error();
+  if (setup.start.image != StartImage::kNew && setup.start.unmounted)
+    return bad_input("first_mount=on begins on a new disk, and start has another one");
+  bounds.variety.ballast = setup.start.image != StartImage::kNew;
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);

@@ -150,6 +150,13 @@ OptionSpec first_mount_spec() {
                           "begin before the first mount: power cuts may lose what format left unflushed");
 }
 
+OptionSpec start_spec() {
+  return OptionSpec::choice("start", {"new", "aged", "full"}, "new",
+                            "the file system at the start: new, aged (a few hundred calls have fragmented "
+                            "it), or full (files fill it up "
+                            "to a few blocks)");
+}
+
 OptionSpec failures_spec() {
   return OptionSpec::integer("failures", 0, 3, 0, "disk accesses that fail on a path, at most");
 }
@@ -206,6 +213,8 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
+  if (options.has("start") && options.choice_text("start") == "aged") setup.start.image = StartImage::kAged;
+  if (options.has("start") && options.choice_text("start") == "full") setup.start.image = StartImage::kFull;
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 

@@ -17,6 +17,7 @@
 #include "crash/device_model.h"
 #include "disk/media.h"
 #include "explore/search.h"
+#include "machine/start_image.h"
 #include "target/target_kind.h"
 #include "workload/ace.h"
 #include "workload/script.h"
@@ -61,6 +62,7 @@ struct RecoverySetup {
 // makes the repair report is no finding; what is left after the repair is.
 struct StartSetup {
   std::vector<Op> ops;
+  StartImage image = StartImage::kNew;  // after these ops
   // Without ops and damage: the search begins before the first mount. Nothing that format left unflushed is
   // durable, and the first step is the mount (remount).
   bool unmounted = false;

@@ -78,6 +78,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
     specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(first_mount_spec());
+  specs.push_back(start_spec());
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
   specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
