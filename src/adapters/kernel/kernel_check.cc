@@ -71,6 +71,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
         "finds nothing)"));
   specs.push_back(both_ways_spec());
   specs.push_back(first_mount_spec());
+  specs.push_back(start_spec());
   specs.push_back(failures_spec());
   return specs;
 }
