@@ -98,6 +98,7 @@ enum class Do : uint32_t {
   kDisks,     // number: how many; offset: bytes of each; length: bytes of a block; flags: KiB
               // of the longest request
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
+  kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
   kCall,      // number: a Call; the rest are its arguments
   kWalk,      // number: 0 the whole tree, 1 more of it

@@ -82,6 +82,7 @@ std::vector<FileSystem> make_list() {
       .mount = "noatime,logbufs=2,logbsize=16384",
       .kibibytes = 16384};
   xfs.fsync_names = true;
+  xfs.settles = true;  // a mount clears 2 MiB of the log, of which the next one finds nearly all cleared
   add(xfs);
   FileSystem btrfs{.name = "btrfs",
                    .summary = "btrfs",

@@ -39,6 +39,9 @@ struct FileSystem {
   bool fsync_names = false;
   bool rename_both = false;
   bool mount_recovers = true;
+  // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
+  // these writes are in doubt during the mount and not during all that follows.
+  bool settles = false;
   bool stale_data = false;
   OpSet without = {};  // ops that it does not have
   uint32_t quirks = 0;
