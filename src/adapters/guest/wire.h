@@ -54,7 +54,7 @@ struct Packet {
     kRequest = 0x51534953,
     kPages = 0x50534953,    // the page frames of a buffer, whose numbers follow
     kReplace = 0x52534953,  // a function of the kernel, whose address follows, is replaced
-    kSeed = 0x53534953,     // random numbers begin again, and the kernel's clock ticks
+    kSeed = 0x53534953,     // random numbers begin again, at the beginning of a tick of the kernel
   };
   uint32_t kind;
   uint32_t which;  // a buffer, a Replaced
