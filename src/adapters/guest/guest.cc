@@ -28,6 +28,7 @@
 #include "adapters/guest/guest_files.h"
 #include "adapters/guest/initrd.h"
 #include "adapters/guest/launcher.h"
+#include "base/assert.h"
 
 namespace sisyfs {
 
@@ -42,9 +43,6 @@ using guest::Turn;
 
 namespace {
 
-// A guest that works for so long and asks for nothing does not come back. Nothing in it waits for a real
-// clock, so this is a bound on work.
-constexpr std::chrono::seconds kPatience{60};
 constexpr int kShimFd = 59;
 
 Error cannot_start(const std::string& what) {
@@ -190,6 +188,7 @@ Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd
   LaunchOrder order;
   order.program = kernel.program;
   order.cpu = cpu_ = kernel.cpu;
+  patience_ = kernel.patience;
   order.descriptors = {{channel_fd_, guest::kChannelFd},
                        {null.get(), guest::kLineFd},
                        {null.get(), guest::kConsoleFd},
@@ -244,7 +243,7 @@ bool Guest::wait() {
       trouble_ = "the guest kernel has ended";
       return false;
     }
-    if (std::chrono::steady_clock::now() - begun > kPatience) {
+    if (std::chrono::steady_clock::now() - begun > patience_) {
       trouble_ = "the guest kernel does not answer";
       end();
       return false;
@@ -287,7 +286,7 @@ bool Guest::serve() {
       }
       break;
     case Ask::kWrite:
-      if (request.length > bytes - sizeof request)
+      if (bytes < sizeof request || request.length > bytes - sizeof request)
         reply.error = EIO;
       else if (server_ != nullptr)
         reply.error = static_cast<uint32_t>(server_->write(
@@ -320,7 +319,10 @@ void Guest::share_core() const {
 Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std::byte> bytes) {
   share_core();
   if (!wait()) return {.alive = false};
-  size_t size = sizeof command;
+  size_t size = sizeof command + bytes.size();
+  for (const std::string_view text : texts) size += text.size();
+  SISYFS_ASSERT(size <= kBufferBytes, "a command fits into the buffer of the agent");
+  size = sizeof command;
   for (size_t i = 0; i < texts.size(); ++i) {
     command.texts[i] = static_cast<uint32_t>(texts[i].size());
     std::memcpy(channel_->data + size, texts[i].data(), texts[i].size());

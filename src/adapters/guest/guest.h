@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ struct GuestKernel {
   std::vector<std::string> to_load;  // these modules, by name, with those that they need
   uint32_t memory_mib = 128;
   int cpu = -1;  // that it is pinned to; -1: any
+  // A guest that works for so long and asks for nothing does not come back. Nothing in it waits for a real
+  // clock, so this is a bound on work.
+  std::chrono::seconds patience{60};
 
   // The packaged kernel, or the one with this path.
   static Result<GuestKernel> find(const std::string& program);
@@ -95,6 +99,7 @@ class Guest {
 
   pid_t process_ = -1;
   int cpu_ = -1;
+  std::chrono::seconds patience_{};
   guest::Channel* channel_ = nullptr;
   int channel_fd_ = -1;
   ServesDisks* server_ = nullptr;

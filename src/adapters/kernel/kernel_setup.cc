@@ -59,6 +59,11 @@ Result<Image> KernelSetup::formatted(const Image& blank) {
   return image;
 }
 
+bool KernelSetup::is_new(const Image& image) const {
+  const std::lock_guard lock(mutex_);
+  return formatted_ && *formatted_ == image;
+}
+
 Result<std::unique_ptr<Guest>> KernelSetup::boot() const {
   GuestKernel pinned = kernel;
   pinned.cpu = next_core();

@@ -232,19 +232,37 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
                    std::span<const std::byte> bytes = {}) {
     Guest* const machine = guest();
     if (machine == nullptr) return {.alive = false};
+    if (is_planted(what)) (void)machine->run(plant_);
     const Guest::Reply reply = machine->run(command, texts, bytes);
     const std::string printed = machine->take_printed();
     if (!reply.alive) {
-      const Complained complained = complaint_in(printed);
       set_fault(machine->has_ended() ? kDied : kHung,
-                fmt::format("{}: {}{}", what, machine->trouble(),
-                            complained.line.empty() ? "" : ": " + complained.line));
+                fmt::format("{}: {}{}", what, machine->trouble(), last_words(printed)));
       guest_.reset();
       forget();
       return reply;
     }
     if (!printed.empty() && !quiet_) listen(what, printed);
     return reply;
+  }
+
+  // ": BUG: ...", or the last line that it printed.
+  static std::string last_words(std::string_view printed) {
+    std::string line = complaint_in(printed).line;
+    if (line.empty()) {
+      const size_t end = printed.find_last_not_of("\r\n ");
+      if (end == printed.npos) return {};
+      printed = printed.substr(0, end + 1);
+      line = printed.substr(printed.find_last_of("\r\n") + 1);
+    }
+    return ": " + line;
+  }
+
+  // A new disk can always be mounted: else nothing could be checked.
+  bool is_planted(std::string_view what) {
+    if (!setup_->planted || quiet_ || !what.starts_with(setup_->planted->where)) return false;
+    plant_ = {.what = Do::kPlant, .number = static_cast<uint32_t>(setup_->planted->what)};
+    return what != "mount" || !setup_->is_new(server_.media()->state().current);
   }
 
   // What a file system says of a disk that fails is no news.
@@ -387,6 +405,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   bool mounted_ = false;
   bool walked_ = false;  // since the last call
   bool quiet_ = false;   // what the kernel prints is of no interest
+  Command plant_;
   uint32_t faults_ = 0;
   std::string fault_text_;
 };

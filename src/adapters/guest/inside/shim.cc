@@ -30,9 +30,8 @@
 
 #include "adapters/guest/wire.h"
 
+namespace sisyfs::guest {
 namespace {
-
-using namespace sisyfs::guest;
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kStart = 1'600'000'000 * kSecond;  // the time of day at the guest's start
@@ -330,3 +329,4 @@ long ptrace(enum __ptrace_request request, ...) noexcept {
 }
 
 }  // extern "C"
+}  // namespace sisyfs::guest
