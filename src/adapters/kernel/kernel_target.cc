@@ -252,7 +252,9 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     if (line.empty()) {
       const size_t end = printed.find_last_not_of("\r\n ");
       if (end == printed.npos) return {};
-      printed = printed.substr(0, end + 1);
+      // What the agent says comes before what the kernel says of its end.
+      const size_t agent = printed.find("agent: ");
+      printed = printed.substr(0, agent == printed.npos ? end + 1 : printed.find_first_of("\r\n", agent));
       line = printed.substr(printed.find_last_of("\r\n") + 1);
     }
     return ": " + line;

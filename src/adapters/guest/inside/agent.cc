@@ -28,6 +28,7 @@ int handles[kHandles] = {-1, -1, -1, -1};
 namespace {
 
 int line = -1;
+int outside = -1;  // the root of the agent, while it is in the file system
 
 }  // namespace
 
@@ -42,8 +43,12 @@ void ask(uint32_t buffer, size_t bytes) {
   for (;;) pause();
 }
 
+int open_own(const char* file, int flags) {
+  return openat(outside >= 0 ? outside : AT_FDCWD, outside >= 0 ? file + 1 : file, flags | O_CLOEXEC);
+}
+
 void put(const char* file, const char* text) {
-  const int fd = open(file, O_WRONLY);
+  const int fd = open_own(file, O_WRONLY);
   if (fd < 0) return;
   if (write(fd, text, strlen(text)) < 0) dprintf(STDERR_FILENO, "agent: %s: %s\n", file, strerror(errno));
   close(fd);
@@ -120,8 +125,6 @@ void connect() {
 
 // --- mounting ---------------------------------------------------------------------------------------
 
-int outside = -1;  // the root of the agent, while it is in the file system
-
 // From here on paths begin at the root of the file system.
 int enter() {
   outside = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -185,14 +188,13 @@ int make_directories(const std::string& list) {
 }
 
 uint64_t free_memory() {
-  std::FILE* const file = std::fopen("/proc/meminfo", "r");
-  if (file == nullptr) return 0;
-  char text[128];
+  char text[4096] = "";
+  const int fd = open_own("/proc/meminfo", O_RDONLY);
+  if (fd < 0 || read(fd, text, sizeof text - 1) < 0) return 0;
+  close(fd);
+  const char* const at = std::strstr(text, "MemAvailable:");
   uint64_t kilobytes = 0;
-  while (std::fgets(text, sizeof text, file) != nullptr)
-    if (std::sscanf(text, "MemAvailable: %" SCNu64, &kilobytes) == 1) break;
-  std::fclose(file);
-  return kilobytes * 1024;
+  return at != nullptr && std::sscanf(at, "MemAvailable: %" SCNu64, &kilobytes) == 1 ? kilobytes * 1024 : 0;
 }
 
 int carry_out(const Command& command, const std::string* texts, const std::byte* bytes, Answer& answer) {
@@ -227,7 +229,7 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       answer.number = free_memory();
       return 0;
     case Do::kMessage:
-      put("/dev/kmsg", texts[0].c_str());
+      put("/dev/kmsg", (texts[0] + "\n").c_str());  // a line that is not ended is held back
       return 0;
     case Do::kPlant:
       return plant(static_cast<Plant>(command.number));

@@ -23,6 +23,8 @@ extern int handles[kHandles];
 void ask(uint32_t buffer, size_t bytes);
 // Says why, and ends the guest.
 [[noreturn]] void give_up(const char* what);
+// A file of the agent itself, by its whole path, also while paths begin at the root of the file system.
+int open_own(const char* file, int flags);
 void put(const char* file, const char* text);
 // errno, if the result of a system call says so.
 int of(long result);
