@@ -185,8 +185,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       const Guest::Reply reply =
           run({.what = Do::kWalk, .number = more ? 1u : 0u}, {}, "reading everything back");
       if (!reply.alive) return {EIO, Path("/"), {}};
-      reader.add(reply.bytes);
-      more = reply.more;
+      more = reader.add(reply.bytes) && reply.more && !reply.bytes.empty();
     } while (more);
     return reader.finish();
   }
