@@ -122,8 +122,10 @@ TEST(ToolTest, TwoRunsOfMkfsGiveTheSameBytes) {
       EXPECT_TRUE(run->ended && run->exit == 0) << fs.name << ": " << run->exit << run->how << run->output;
       bytes.assign(reinterpret_cast<const char*>(image->bytes().data()), image->bytes().size());
     }
-    const auto where = std::mismatch(images[0].begin(), images[0].end(), images[1].begin()).first;
-    EXPECT_TRUE(images[0] == images[1]) << fs.name << ": at byte " << where - images[0].begin();
+    // mkfs.jfs fills the pages of its log, at the end of the disk, with what is on its stack.
+    const auto end = images[0].end() - (fs.name == "jfs" ? 1 << 20 : 0);
+    const auto where = std::mismatch(images[0].begin(), end, images[1].begin()).first;
+    EXPECT_TRUE(where == end) << fs.name << ": at byte " << where - images[0].begin();
     ++made;
   }
   if (made == 0) GTEST_SKIP() << "no mkfs is installed";

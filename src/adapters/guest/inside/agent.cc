@@ -54,6 +54,11 @@ void put(const char* file, const char* text) {
   close(fd);
 }
 
+void print(const std::string& text) {
+  put("/proc/sys/kernel/printk_devkmsg", "on");  // as many as are wanted
+  put("/dev/kmsg", (text + "\n").c_str());       // a line that is not ended is held back
+}
+
 int of(long result) { return result < 0 ? errno : 0; }
 
 namespace {
@@ -229,7 +234,7 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       answer.number = free_memory();
       return 0;
     case Do::kMessage:
-      put("/dev/kmsg", (texts[0] + "\n").c_str());  // a line that is not ended is held back
+      print(texts[0]);
       return 0;
     case Do::kPlant:
       return plant(static_cast<Plant>(command.number));

@@ -26,6 +26,8 @@ void ask(uint32_t buffer, size_t bytes);
 // A file of the agent itself, by its whole path, also while paths begin at the root of the file system.
 int open_own(const char* file, int flags);
 void put(const char* file, const char* text);
+// Prints a line on the console, as the kernel does.
+void print(const std::string& text);
 // errno, if the result of a system call says so.
 int of(long result);
 

@@ -46,7 +46,7 @@ int plant(Plant what) {
     case Plant::kMemory:
       take_all_memory();
     case Plant::kWarning:
-      put("/dev/kmsg", "<4>WARNING: CPU: 0 PID: 1 at planted.c:1 planted+0x0/0x1\n");
+      print("<4>WARNING: CPU: 0 PID: 1 at planted.c:1 planted+0x0/0x1");
       return 0;
     case Plant::kExit:
       _exit(1);
