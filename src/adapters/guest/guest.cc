@@ -223,6 +223,7 @@ Guest::~Guest() {
 
 void Guest::end() {
   if (process_ < 0) return;
+  kill(-process_, SIGKILL);  // its session, with the kernel's helpers
   kill(process_, SIGKILL);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
