@@ -22,6 +22,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -111,7 +112,7 @@ Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
     const auto found = all.find(name);
     if (found == all.end()) continue;
     // depmod lists the needed ones with the deepest last.
-    for (auto need = found->second.second.rbegin(); need != found->second.second.rend(); ++need) add(*need);
+    for (const std::string& need : std::views::reverse(found->second.second)) add(need);
     add(found->second.first);
   }
   return out;

@@ -5,10 +5,11 @@
 // (inside/shim.cc, docs/design/guests.md). Between two commands, and while a disk request is answered, the
 // guest stands still. It writes no file, and it dies with this process.
 //
-//   Result<std::unique_ptr<Guest>> guest = Guest::boot(kernel, {.disks = geometry});
-//   (*guest)->attach(&server);                         // answers the requests to the disks
-//   const Guest::Reply reply = (*guest)->run({.what = Do::kMount}, {"ext4", "", ""});
-//   if (!reply.alive) use((*guest)->console());        // it has died or hangs: only the destructor is left
+//   Result<std::unique_ptr<Guest>> booted = Guest::boot(kernel, disks);
+//   Guest& guest = **booted;
+//   guest.attach(&server);                       // answers the requests to the disks
+//   const Guest::Reply reply = guest.run({.what = guest::Do::kMount}, {"ext4", "", ""});
+//   if (!reply.alive) use(guest.take_printed());  // it has died or hangs: only the destructor is left
 #pragma once
 
 #include <sys/types.h>

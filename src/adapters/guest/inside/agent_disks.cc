@@ -84,6 +84,7 @@ bool serve_request(uint32_t number) {
 
 void* serve_disks(void*) {
   std::vector<pollfd> polled;
+  polled.reserve(disks.size());
   for (const Disk& disk : disks) polled.push_back({disk.ends[1], POLLIN, 0});
   for (;;) {
     if (polled.size() > 1 && poll(polled.data(), polled.size(), -1) < 0) continue;

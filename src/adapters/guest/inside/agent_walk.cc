@@ -153,7 +153,9 @@ bool walk_directory(const std::string& path, int depth) {
   if (error != 0) return fail_at(path, error);
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    const std::string below = (path == "/" ? path : path + "/") + name;
+    std::string below = path;
+    if (below != "/") below += "/";
+    below += name;
     if (!walk_entry(below, -1, &mode)) return false;
     if (S_ISDIR(mode) && !walk_directory(below, depth + 1)) return false;
   }
