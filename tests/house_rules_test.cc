@@ -122,9 +122,11 @@ const std::vector<Ban>& bans() {
   constexpr std::string_view kTalk = "only the command line talks";
   constexpr std::string_view kEnd = "only the command line and assertions end the program";
   const std::vector<std::string_view> nowhere;
-  // The arena is what a plug-in has in place of the C library: it answers these calls itself. Plug-ins of the
+  // The arena is what a plug-in has in place of the C library: it answers these calls itself. So do the
+  // libraries for guests and tools. Plug-ins of the
   // tests misbehave on purpose.
   constexpr std::string_view kArena = "src/adapters/plugin/arena/";
+  constexpr std::string_view kGuests = "src/adapters/guest/inside/";
   constexpr std::string_view kBadPlugins = "tests/plugins/";
   const std::vector<std::string_view> cli = {"src/cli/", "src/base/assert.cc", kArena};
   static const std::vector<Ban> kBans = {
@@ -134,7 +136,7 @@ const std::vector<Ban>& bans() {
        "throws where standard error is closed; use to_stderr()"},
       {call_of("s?rand|s?rand48|rand_r|drand48|srandom"), {kBadPlugins}, Scope::kEverywhere, kRandom},
       {name_of("random_device"), nowhere, Scope::kEverywhere, kRandom},
-      {call_of("time|gettimeofday"), {kArena, kBadPlugins}, Scope::kEverywhere, kClock},
+      {call_of("time|gettimeofday"), {kArena, kGuests, kBadPlugins}, Scope::kEverywhere, kClock},
       {name_of("system_clock"), {"src/cli/", "src/report/"}, Scope::kEverywhere, kClock},
       {name_of("cout|cerr|clog|stdout|stderr"), cli, Scope::kNoTests, kTalk},
       {call_of("printf|puts|putchar"), cli, Scope::kNoTests, kTalk},

@@ -22,10 +22,12 @@ void list_findings() {
 
 void list_target(const std::string& name, const CheckEntry& entry) {
   fmt::print("{}: {}\n", printable(name), printable(entry.summary));
-  for (const OptionSpec& option : entry.options)
+  for (const OptionSpec& option : entry.options) {
+    if (option.help.empty()) continue;
     fmt::print("    --set {:<22}  {} (default {})\n",
                printable(fmt::format("{}={}", option.name, option.allowed())), option.help,
                option.value_text(option.fallback));
+  }
 }
 
 void list_targets() {
@@ -39,11 +41,13 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const std::string& name, const CheckEntry& entry) {
   Json options = Json::array();
-  for (const OptionSpec& option : entry.options)
+  for (const OptionSpec& option : entry.options) {
+    if (option.help.empty()) continue;
     options.push_back({{"name", option.name},
                        {"allowed", option.allowed()},
                        {"default", option.value_text(option.fallback)},
                        {"help", option.help}});
+  }
   return {{"name", name}, {"summary", entry.summary}, {"options", options}};
 }
 

@@ -29,7 +29,7 @@ struct OptionSpec {
   std::vector<std::string> values;  // of a choice; of a text: those that it has had
   int64_t min = 0, max = 1;         // of an integer
   int64_t fallback = 0;             // the default: a position in `values`, a number, or 0 and 1
-  std::string help;                 // one line
+  std::string help;                 // one line; empty: the option is for tests, and not listed
 
   // The fallback must be one of the values, or within the range.
   static OptionSpec choice(std::string name, std::vector<std::string> values, std::string_view fallback,

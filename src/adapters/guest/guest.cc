@@ -22,12 +22,14 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
 #include "adapters/guest/guest_files.h"
 #include "adapters/guest/initrd.h"
 #include "adapters/guest/launcher.h"
+#include "base/assert.h"
 
 namespace sisyfs {
 
@@ -42,9 +44,6 @@ using guest::Turn;
 
 namespace {
 
-// A guest that works for so long and asks for nothing does not come back. Nothing in it waits for a real
-// clock, so this is a bound on work.
-constexpr std::chrono::seconds kPatience{60};
 constexpr int kShimFd = 59;
 
 Error cannot_start(const std::string& what) {
@@ -113,7 +112,7 @@ Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
     const auto found = all.find(name);
     if (found == all.end()) continue;
     // depmod lists the needed ones with the deepest last.
-    for (auto need = found->second.second.rbegin(); need != found->second.second.rend(); ++need) add(*need);
+    for (const std::string& need : std::views::reverse(found->second.second)) add(need);
     add(found->second.first);
   }
   return out;
@@ -173,7 +172,6 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   Command make{.what = guest::Do::kDisks, .number = disks.disks};
   make.offset = disks.blocks_per_disk() * disks.block_size;
   make.length = disks.block_size;
-  make.flags = kernel.request_kib;
   if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
     return refused("has no disks (nbd)", reply);
   return guest;
@@ -191,6 +189,7 @@ Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd
   LaunchOrder order;
   order.program = kernel.program;
   order.cpu = cpu_ = kernel.cpu;
+  patience_ = kernel.patience;
   order.descriptors = {{channel_fd_, guest::kChannelFd},
                        {null.get(), guest::kLineFd},
                        {null.get(), guest::kConsoleFd},
@@ -224,6 +223,7 @@ Guest::~Guest() {
 
 void Guest::end() {
   if (process_ < 0) return;
+  kill(-process_, SIGKILL);  // its session, with the kernel's helpers
   kill(process_, SIGKILL);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -244,7 +244,7 @@ bool Guest::wait() {
       trouble_ = "the guest kernel has ended";
       return false;
     }
-    if (std::chrono::steady_clock::now() - begun > kPatience) {
+    if (std::chrono::steady_clock::now() - begun > patience_) {
       trouble_ = "the guest kernel does not answer";
       end();
       return false;
@@ -287,7 +287,7 @@ bool Guest::serve() {
       }
       break;
     case Ask::kWrite:
-      if (request.length > bytes - sizeof request)
+      if (bytes < sizeof request || request.length > bytes - sizeof request)
         reply.error = EIO;
       else if (server_ != nullptr)
         reply.error = static_cast<uint32_t>(server_->write(
@@ -320,7 +320,10 @@ void Guest::share_core() const {
 Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std::byte> bytes) {
   share_core();
   if (!wait()) return {.alive = false};
-  size_t size = sizeof command;
+  size_t size = sizeof command + bytes.size();
+  for (const std::string_view text : texts) size += text.size();
+  SISYFS_ASSERT(size <= kBufferBytes, "a command fits into the buffer of the agent");
+  size = sizeof command;
   for (size_t i = 0; i < texts.size(); ++i) {
     command.texts[i] = static_cast<uint32_t>(texts[i].size());
     std::memcpy(channel_->data + size, texts[i].data(), texts[i].size());

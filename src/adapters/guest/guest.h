@@ -5,15 +5,17 @@
 // (inside/shim.cc, docs/design/guests.md). Between two commands, and while a disk request is answered, the
 // guest stands still. It writes no file, and it dies with this process.
 //
-//   Result<std::unique_ptr<Guest>> guest = Guest::boot(kernel, {.disks = geometry});
-//   (*guest)->attach(&server);                         // answers the requests to the disks
-//   const Guest::Reply reply = (*guest)->run({.what = Do::kMount}, {"ext4", "", ""});
-//   if (!reply.alive) use((*guest)->console());        // it has died or hangs: only the destructor is left
+//   Result<std::unique_ptr<Guest>> booted = Guest::boot(kernel, disks);
+//   Guest& guest = **booted;
+//   guest.attach(&server);                       // answers the requests to the disks
+//   const Guest::Reply reply = guest.run({.what = guest::Do::kMount}, {"ext4", "", ""});
+//   if (!reply.alive) use(guest.take_printed());  // it has died or hangs: only the destructor is left
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,8 +34,10 @@ struct GuestKernel {
   std::string modules;               // the folder of its modules
   std::vector<std::string> to_load;  // these modules, by name, with those that they need
   uint32_t memory_mib = 128;
-  int cpu = -1;              // that it is pinned to; -1: any
-  uint32_t request_kib = 4;  // of the longest request to a disk
+  int cpu = -1;  // that it is pinned to; -1: any
+  // A guest that works for so long and asks for nothing does not come back. Nothing in it waits for a real
+  // clock, so this is a bound on work.
+  std::chrono::seconds patience{60};
 
   // The packaged kernel, or the one with this path.
   static Result<GuestKernel> find(const std::string& program);
@@ -96,6 +100,7 @@ class Guest {
 
   pid_t process_ = -1;
   int cpu_ = -1;
+  std::chrono::seconds patience_{};
   guest::Channel* channel_ = nullptr;
   int channel_fd_ = -1;
   ServesDisks* server_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
   setsid();
+  personality(ADDR_NO_RANDOMIZE);  // some tools write addresses of their memory to the disk
   const int null = open("/dev/null", O_RDWR);
   for (int stream = 0; stream <= STDERR_FILENO; ++stream) dup2(null, stream);
   int highest = STDERR_FILENO;
@@ -65,17 +67,13 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   _exit(127);
 }
 
+// Its thread ends with the process, so it is never destroyed.
 class Launcher {
  public:
-  Launcher() : thread_([this] { work(); }) {}
-  ~Launcher() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
+  Launcher() {
+    std::thread([this] { work(); }).detach();
   }
+  ~Launcher() = delete;
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
@@ -95,11 +93,10 @@ class Launcher {
   }
 
  private:
-  void work() {
+  [[noreturn]] void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [&] { return ends_ || order_ != nullptr; });
-      if (ends_) return;
+      wake_.wait(lock, [&] { return order_ != nullptr; });
       const std::vector<char*> arguments = pointers(order_->arguments),
                                environment = pointers(order_->environment);
       const pid_t parent = getpid();
@@ -115,17 +112,24 @@ class Launcher {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const LaunchOrder* order_ = nullptr;
-  bool answered_ = false, ends_ = false;
+  bool answered_ = false;
   pid_t child_ = -1;
   int error_ = 0;
-  std::thread thread_;
 };
 
 }  // namespace
 
 pid_t launch(const LaunchOrder& order) {
-  static Launcher launcher;
-  return launcher.launch(order);
+  static std::mutex mutex;
+  static Launcher* launcher = nullptr;
+  static pid_t owner = 0;
+  {
+    const std::lock_guard lock(mutex);
+    // A process that was forked has not the threads of its parent.
+    if (owner != getpid()) launcher = new Launcher;
+    owner = getpid();
+  }
+  return launcher->launch(order);
 }
 
 }  // namespace sisyfs

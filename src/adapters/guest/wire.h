@@ -95,8 +95,7 @@ struct DiskAnswer {
 
 enum class Do : uint32_t {
   kModule,    // text 0: a module of the agent's root
-  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block; flags: KiB
-              // of the longest request
+  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
   kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
@@ -106,8 +105,21 @@ enum class Do : uint32_t {
   kClock,     // offset: the time of day in seconds
   kMemory,    // the answer: bytes that are free or can be freed
   kMessage,   // prints text 0 on the console, as the kernel does
+  kPlant,     // number: a Plant
   kPowerOff,
 };
+
+// What tests let go wrong in a guest.
+enum class Plant : uint32_t {
+  kPanic,    // the kernel panics
+  kLoop,     // the call computes for ever
+  kStuck,    // the call waits for ever
+  kLost,     // the connection to the disks breaks
+  kMemory,   // all memory is taken
+  kWarning,  // the kernel prints a warning, and the call is made
+  kExit,     // the agent ends
+};
+inline constexpr const char* kPlantNames[] = {"panic", "loop", "stuck", "lost", "memory", "warning", "exit"};
 
 // System calls on the mounted file system. Paths begin at its root.
 enum class Call : uint32_t {

@@ -33,7 +33,7 @@ std::vector<FileSystem> make_list() {
                   .kibibytes = 1024};
   ext2.contract = Contract::kStructure;
   ext2.mount_recovers = false;
-  ext2.hides_lost_found = true;
+  ext2.quirks = kHidesLostFound;
   ext2.without = kRanges | kExchanges;
   add(ext2);
   FileSystem ext3 = ext2;
@@ -82,7 +82,7 @@ std::vector<FileSystem> make_list() {
       .mount = "noatime,logbufs=2,logbsize=16384",
       .kibibytes = 16384};
   xfs.fsync_names = true;
-  xfs.settles = true;  // a mount clears 2 MiB of the log, of which the next one finds nearly all cleared
+  xfs.quirks = kSettles;  // a mount clears 2 MiB of the log, of which the next one finds nearly all cleared
   add(xfs);
   FileSystem btrfs{.name = "btrfs",
                    .summary = "btrfs",

@@ -18,8 +18,12 @@ enum Quirk : uint32_t {
   kPlainDirectoryLinks = 1u << 0,  // the link count of a directory says nothing
   kNoModes = 1u << 1,              // files have no permission bits of their own
   kNoFileLinks = 1u << 2,          // the link count of a file says nothing
-  kRepairDecides = 1u << 4,        // its repair leaves a clean disk alone, and its check does not see the log
   kUnfilledBytes = 1u << 3,        // it writes kernel memory that it has not filled
+  kRepairDecides = 1u << 4,        // its repair leaves a clean disk alone, and its check does not see the log
+  kHidesLostFound = 1u << 5,       // it has a directory lost+found, which is not told of
+  // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
+  // these writes are in doubt during the mount and not during all that follows.
+  kSettles = 1u << 6,
 };
 
 struct FileSystem {
@@ -33,21 +37,16 @@ struct FileSystem {
   std::string_view mount;       // options
   uint32_t block = 4096;        // bytes of a block of the disk
   uint64_t kibibytes = 0;       // of the disk
-  uint32_t request_kib = 4;     // of the longest request to the disk
   std::vector<std::string> modules = {};
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;
   bool rename_both = false;
   bool mount_recovers = true;
-  // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
-  // these writes are in doubt during the mount and not during all that follows.
-  bool settles = false;
   bool stale_data = false;
   OpSet without = {};  // ops that it does not have
   uint32_t quirks = 0;
   uint32_t max_name = 255;
-  bool hides_lost_found = false;  // it has a directory lost+found, which is not told of
 };
 
 std::span<const FileSystem> file_systems();

@@ -14,7 +14,8 @@ class GuestWalk {
  public:
   explicit GuestWalk(const FileSystem& fs) : fs_(fs) {}
 
-  void add(std::span<const std::byte> bytes) { all_.insert(all_.end(), bytes.begin(), bytes.end()); }
+  // False: that is more than anyone reads. The walk ends there, with an error.
+  bool add(std::span<const std::byte> bytes);
   // What was added, as a tree. Nothing in it is relied on.
   Walk finish();
 
@@ -30,6 +31,7 @@ class GuestWalk {
 
   const FileSystem& fs_;
   std::vector<std::byte> all_;
+  bool is_too_much_ = false;
   std::vector<Known> known_;
   Walk out_;
 };

@@ -4,6 +4,8 @@
 #include <sys/mount.h>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -35,6 +37,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
                        "more words for the command that makes the file system, with + between them"),
       OptionSpec::text("kernel", "packaged",
                        "a user-mode Linux to boot instead of the packaged one, by its path"),
+      OptionSpec::integer("seconds", 1, 3600, 60, "time limit of the work of one call"),
       OptionSpec::integer("unit", 1, 65536, fs.block,
                           "bytes; sizes and offsets of the workload are multiples of this"),
       OptionSpec::choice(
@@ -73,6 +76,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   specs.push_back(first_mount_spec());
   specs.push_back(start_spec());
   specs.push_back(failures_spec());
+  // For tests. An option without help is not listed.
+  specs.push_back(OptionSpec::text("plant", "none", ""));
   return specs;
 }
 
@@ -104,6 +109,17 @@ void set_mount(std::string_view text, KernelSetup& setup) {
   }
 }
 
+// "panic@fsync": what goes wrong, and in which calls.
+Result<Planted> planted_of(const std::string& text) {
+  const std::vector<std::string> words = words_of(text, '@');
+  const auto name =
+      words.empty() ? std::end(guest::kPlantNames)
+                    : std::find(std::begin(guest::kPlantNames), std::end(guest::kPlantNames), words.front());
+  if (words.size() != 2 || name == std::end(guest::kPlantNames))
+    return bad_input(fmt::format("plant={}: nothing of that kind can be planted", text));
+  return Planted{static_cast<guest::Plant>(name - std::begin(guest::kPlantNames)), words[1]};
+}
+
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
                                                        const InstallPackages& install) {
   auto setup = std::make_shared<KernelSetup>();
@@ -117,8 +133,13 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
   Result<GuestKernel> kernel = GuestKernel::find(packaged ? kPackagedKernel : options.value_text("kernel"));
   if (!kernel) return kernel.error();
   setup->kernel = *std::move(kernel);
+  setup->kernel.patience = std::chrono::seconds(options.integer("seconds"));
+  if (options.differs("plant")) {
+    Result<Planted> planted = planted_of(options.value_text("plant"));
+    if (!planted) return planted.error();
+    setup->planted = *std::move(planted);
+  }
   setup->kernel.to_load = fs.modules;
-  setup->kernel.request_kib = fs.request_kib;
   setup->kernel.to_load.insert(setup->kernel.to_load.begin(), "nbd");
   const auto block = static_cast<uint32_t>(options.integer("block"));
   const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;

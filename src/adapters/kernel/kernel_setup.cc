@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include "adapters/kernel/tool.h"
 
 namespace sisyfs {
-
-using std::chrono_literals::operator""s;
 
 namespace {
 
@@ -42,7 +41,7 @@ Result<Image> KernelSetup::formatted(const Image& blank,
   blank.read(BlockAddress(0), file->bytes());
   std::vector<std::string> words = mkfs;
   words.emplace_back(kToolImage);
-  const Result<ToolRun> run = run_tool(words, *file, 60s);
+  const Result<ToolRun> run = run_tool(words, *file, std::chrono::seconds(60));
   if (!run) return run.error();
   if (!run->ended || run->exit != 0)
     return bad_input(fmt::format("{} {}: {}", mkfs.front(),
@@ -60,6 +59,11 @@ Result<Image> KernelSetup::formatted(const Image& blank,
   blank_ = blank;
   formatted_ = *settled;
   return settled;
+}
+
+bool KernelSetup::is_new(const Image& image) const {
+  const std::lock_guard lock(mutex_);
+  return formatted_ && *formatted_ == image;
 }
 
 Result<std::unique_ptr<Guest>> KernelSetup::boot() const {

@@ -15,6 +15,12 @@
 
 namespace sisyfs {
 
+// What a test lets go wrong.
+struct Planted {
+  guest::Plant what;
+  std::string where;  // the beginning of the call: "fsync", "mount"
+};
+
 class KernelSetup {
  public:
   FileSystem fs;
@@ -23,10 +29,13 @@ class KernelSetup {
   std::string mount;              // options
   uint32_t mount_flags = 0;       // MS_ flags
   Geometry disk;
+  std::optional<Planted> planted;
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
   // made.
   Result<Image> formatted(const Image& blank, const std::function<Result<Image>(const Image&)>& settle);
+  // Whether it is the disk that formatted() gave last.
+  bool is_new(const Image& image) const;
 
   // Boots a guest, on another core each time.
   Result<std::unique_ptr<Guest>> boot() const;

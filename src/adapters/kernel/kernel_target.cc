@@ -217,8 +217,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       const Guest::Reply reply =
           run({.what = Do::kWalk, .number = more ? 1u : 0u}, {}, "reading everything back");
       if (!reply.alive) return {EIO, Path("/"), {}};
-      reader.add(reply.bytes);
-      more = reply.more;
+      more = reader.add(reply.bytes) && reply.more && !reply.bytes.empty();
     } while (more);
     return reader.finish();
   }
@@ -264,19 +263,39 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
                    std::span<const std::byte> bytes = {}) {
     Guest* const machine = guest();
     if (machine == nullptr) return {.alive = false};
+    if (is_planted(what)) (void)machine->run(plant_);
     const Guest::Reply reply = machine->run(command, texts, bytes);
     const std::string printed = machine->take_printed();
     if (!reply.alive) {
-      const Complained complained = complaint_in(printed);
       set_fault(machine->has_ended() ? kDied : kHung,
-                fmt::format("{}: {}{}", what, machine->trouble(),
-                            complained.line.empty() ? "" : ": " + complained.line));
+                fmt::format("{}: {}{}", what, machine->trouble(), last_words(printed)));
       guest_.reset();
       forget();
       return reply;
     }
     if (!printed.empty() && !quiet_) listen(what, printed);
     return reply;
+  }
+
+  // ": BUG: ...", or the last line that it printed.
+  static std::string last_words(std::string_view printed) {
+    std::string line = complaint_in(printed).line;
+    if (line.empty()) {
+      const size_t end = printed.find_last_not_of("\r\n ");
+      if (end == printed.npos) return {};
+      // What the agent says comes before what the kernel says of its end.
+      const size_t agent = printed.find("agent: ");
+      printed = printed.substr(0, agent == printed.npos ? end + 1 : printed.find_first_of("\r\n", agent));
+      line = printed.substr(printed.find_last_of("\r\n") + 1);
+    }
+    return ": " + line;
+  }
+
+  // A new disk can always be mounted: else nothing could be checked.
+  bool is_planted(std::string_view what) {
+    if (!setup_->planted || quiet_ || !what.starts_with(setup_->planted->where)) return false;
+    plant_ = {.what = Do::kPlant, .number = static_cast<uint32_t>(setup_->planted->what)};
+    return what != "mount" || !setup_->is_new(server_.media()->state().current);
   }
 
   // What a file system says of a disk that fails is no news.
@@ -299,9 +318,11 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     calls_.forget();
   }
 
+  bool settles() const { return (setup_->fs.quirks & kSettles) != 0; }
+
   // A new file system after its first use.
   Result<Image> settled(const Image& image) {
-    if (!setup_->fs.settles) return image;
+    if (!settles()) return image;
     own_.load(MediaState(image));
     const auto failed = [&](const char* what, int error) {
       return system_error(
@@ -346,7 +367,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
-    if (setup_->fs.settles && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
+    if (settles() && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
     finish(std::move(done), digest_at(1, disk.digest()));
@@ -441,6 +462,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   bool mounted_ = false;
   bool walked_ = false;  // since the last call
   bool quiet_ = false;   // what the kernel prints is of no interest
+  Command plant_;
   uint32_t faults_ = 0;
   std::string fault_text_;
   const PastCall* failed_ = nullptr;  // what could not be repeated, and why

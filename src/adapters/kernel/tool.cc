@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,24 @@ int still_file() {
                                                                                                         : -1;
   }();
   return file;
+}
+
+int milliseconds_until(std::chrono::steady_clock::time_point end) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
+// Whether a process that has closed its output ends in time.
+bool ends_until(pid_t process, std::chrono::steady_clock::time_point end) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (fd < 0) return true;  // then it is waited for
+  pollfd polled{fd, POLLIN, 0};
+  int ready = 0;
+  do ready = poll(&polled, 1, milliseconds_until(end));
+  while (ready < 0 && errno == EINTR);
+  close(fd);
+  return ready > 0;
 }
 
 }  // namespace
@@ -86,10 +105,8 @@ Result<ToolRun> run_tool(const std::vector<std::string>& words, const MemoryFile
   const auto end = std::chrono::steady_clock::now() + deadline;
   bool late = false;
   for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     pollfd polled{pipe_ends[0], POLLIN, 0};
-    const int ready = poll(&polled, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    const int ready = poll(&polled, 1, milliseconds_until(end));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
       late = true;
@@ -100,7 +117,10 @@ Result<ToolRun> run_tool(const std::vector<std::string>& words, const MemoryFile
     if (count <= 0) break;
     if (run.output.size() < kMostOutput) run.output.append(text, static_cast<size_t>(count));
   }
-  if (late) kill(-process, SIGKILL);
+  if (late || !ends_until(process, end)) {
+    late = true;
+    kill(-process, SIGKILL);
+  }
   close(pipe_ends[0]);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {

@@ -9,7 +9,6 @@
 // to it that nothing is left behind: the kernel's memory file has no name, and its processes die with it.
 //
 // It uses nothing but system calls: it runs inside of the kernel's own signal handling.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -31,9 +30,8 @@
 
 #include "adapters/guest/wire.h"
 
+namespace sisyfs::guest {
 namespace {
-
-using namespace sisyfs::guest;
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kStart = 1'600'000'000 * kSecond;  // the time of day at the guest's start
@@ -70,12 +68,6 @@ uint64_t looked = 0, looked_before = 0;
 bool started = false;  // the agent has spoken
 constexpr suseconds_t kStartSlice = 1000, kSlice = 100'000;
 
-using Clone = int (*)(int (*)(void*), void*, int, void*, ...);
-
-int real_clone(int (*body)(void*), void* stack, int flags, void* argument) {
-  static const auto next = reinterpret_cast<Clone>(dlsym(RTLD_NEXT, "clone"));
-  return next(body, stack, flags, argument);
-}
 
 void set_slice(suseconds_t microseconds) {
   const itimerval slice{{0, microseconds}, {0, microseconds}};
@@ -222,6 +214,22 @@ void take_packet(const std::byte* bytes, size_t size) {
   }
 }
 
+struct Helper {
+  int (*body)(void*);
+  void* argument;
+  pid_t parent;
+};
+constexpr uint32_t kHelpers = 64;  // that begin at the same time
+Helper helpers[kHelpers];
+uint32_t next_helper = 0;
+
+int run_helper(void* at) {
+  const Helper helper = *static_cast<const Helper*>(at);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (syscall(SYS_getppid) != helper.parent) _exit(1);
+  return helper.body(helper.argument);
+}
+
 void keep_printed(const char* text, size_t size) {
   if (channel == nullptr) return;
   uint64_t at = channel->printed.load(std::memory_order_relaxed);
@@ -232,6 +240,8 @@ void keep_printed(const char* text, size_t size) {
 }  // namespace
 
 extern "C" {
+
+int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 
 int clock_gettime(clockid_t clock, timespec* out) {
   pass(kTick);
@@ -319,22 +329,10 @@ void* mmap64(void* at, size_t size, int protection, int flags, int fd, off_t off
   return reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// So do the kernel's helpers, which are not traced.
+// The kernel has helpers, which are processes of their own. They end with it too.
 int clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
-  struct Start {
-    int (*body)(void*);
-    void* argument;
-  };
-  static Start starts[64];
-  static uint32_t count = 0;
-  Start& start = starts[count++ % (sizeof starts / sizeof *starts)];
-  start = {body, argument};
-  const auto run = [](void* at) {
-    const Start mine = *static_cast<Start*>(at);
-    syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    return mine.body(mine.argument);
-  };
-  return real_clone(run, stack, flags, &start);
+  helpers[next_helper % kHelpers] = {body, argument, getpid()};
+  return __clone(run_helper, stack, flags, &helpers[next_helper++ % kHelpers]);
 }
 
 // The processes that run the agent end with the kernel.
@@ -357,3 +355,4 @@ long ptrace(enum __ptrace_request request, ...) noexcept {
 }
 
 }  // extern "C"
+}  // namespace sisyfs::guest

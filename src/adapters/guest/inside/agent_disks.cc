@@ -1,0 +1,169 @@
+// The disks of a guest: network block devices whose other end is in the agent.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/nbd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "adapters/guest/inside/agent_parts.h"
+
+namespace sisyfs::guest {
+namespace {
+
+struct Disk {
+  int device = -1, ends[2] = {-1, -1};
+};
+std::vector<Disk> disks;
+
+bool write_all(int fd, const void* from, size_t bytes) {
+  const auto* at = static_cast<const std::byte*>(from);
+  while (bytes != 0) {
+    const ssize_t count = write(fd, at, bytes);
+    if (count <= 0) return false;
+    at += count, bytes -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// Many requests come at once. They are read together, and answered together; each goes to the checker alone.
+struct Queue {
+  static constexpr size_t kRoom = kBufferBytes;
+  std::vector<std::byte> bytes = std::vector<std::byte>(kRoom);
+  size_t size = 0;                 // that were read
+  size_t done = 0;                 // of these
+  std::vector<std::byte> replies;  // that are not sent yet
+};
+std::vector<Queue> queues;
+
+// One request that is in the queue as a whole. How many bytes it has; 0: it is not there yet.
+size_t take_request(uint32_t number, Queue& queue) {
+  constexpr uint32_t kWriteZeroes = 6;
+  nbd_request head;
+  const size_t left = queue.size - queue.done;
+  if (left < sizeof head) return 0;
+  const std::byte* const at = queue.bytes.data() + queue.done;
+  std::memcpy(&head, at, sizeof head);
+  const uint32_t type = be32toh(head.type) & 0xffff, length = be32toh(head.len);
+  const size_t payload = type == NBD_CMD_WRITE ? length : 0;
+  if (left < sizeof head + payload) return 0;
+  std::byte* const buffer = buffers[kDiskBuffer];
+  DiskRequest request{Ask::kRead, number, be64toh(head.from), length, be32toh(head.type) >> 16 & 1};
+  if (type == NBD_CMD_WRITE)
+    request.ask = Ask::kWrite;
+  else if (type == NBD_CMD_FLUSH)
+    request.ask = Ask::kFlush;
+  else if (type == NBD_CMD_TRIM)
+    request.ask = Ask::kDiscard;
+  else if (type == kWriteZeroes)
+    request.ask = Ask::kZeroes;
+  if (sizeof request + payload > kBufferBytes) give_up("request");
+  std::memcpy(buffer, &request, sizeof request);
+  std::memcpy(buffer + sizeof request, at + sizeof head, payload);
+  ask(kDiskBuffer, sizeof request + payload);
+  DiskAnswer answer;
+  std::memcpy(&answer, buffer, sizeof answer);
+  static_assert(sizeof answer == sizeof(nbd_reply));
+  nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
+  std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
+  std::memcpy(buffer, &reply, sizeof reply);
+  const size_t out = sizeof reply + (request.ask == Ask::kRead && answer.error == 0 ? length : 0);
+  queue.replies.insert(queue.replies.end(), buffer, buffer + out);
+  return sizeof head + payload;
+}
+
+// Reads what is there, at least something.
+bool serve_requests(uint32_t number) {
+  Queue& queue = queues[number];
+  std::memmove(queue.bytes.data(), queue.bytes.data() + queue.done, queue.size - queue.done);
+  queue.size -= std::exchange(queue.done, 0);
+  const ssize_t count =
+      read(disks[number].ends[1], queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
+  if (count <= 0) return false;
+  queue.size += static_cast<size_t>(count);
+  while (const size_t taken = take_request(number, queue)) queue.done += taken;
+  const bool sent = write_all(disks[number].ends[1], queue.replies.data(), queue.replies.size());
+  queue.replies.clear();
+  return sent;
+}
+
+void* serve_disks(void*) {
+  std::vector<pollfd> polled;
+  polled.reserve(disks.size());
+  for (const Disk& disk : disks) polled.push_back({disk.ends[1], POLLIN, 0});
+  for (;;) {
+    if (polled.size() > 1 && poll(polled.data(), polled.size(), -1) < 0) continue;
+    for (uint32_t i = 0; i < polled.size(); ++i)
+      if ((polled.size() == 1 || polled[i].revents != 0) && !serve_requests(i))
+        give_up("the connection to a disk is lost");
+  }
+}
+
+void* run_device(void* at) {
+  ioctl(static_cast<const Disk*>(at)->device, NBD_DO_IT);
+  return nullptr;
+}
+
+void start_thread(void* (*body)(void*), void* argument) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  if (pthread_create(&thread, &attributes, body, argument) != 0) give_up("thread");
+}
+
+}  // namespace
+
+std::string device_name(uint32_t number) { return "/dev/nbd" + std::to_string(number); }
+
+int make_disks(const Command& command) {
+  disks.resize(command.number);
+  queues.resize(command.number);
+  for (uint32_t i = 0; i < disks.size(); ++i) {
+    Disk& disk = disks[i];
+    disk.device = open(device_name(i).c_str(), O_RDWR | O_CLOEXEC);
+    if (disk.device < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, disk.ends) != 0) return errno;
+    constexpr unsigned long kFlags =
+        1 | NBD_FLAG_SEND_FLUSH | NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM | 1 << 6;
+    if (ioctl(disk.device, NBD_CLEAR_SOCK) != 0 || ioctl(disk.device, NBD_SET_BLKSIZE, command.length) != 0 ||
+        ioctl(disk.device, NBD_SET_SIZE_BLOCKS, command.offset / command.length) != 0 ||
+        ioctl(disk.device, NBD_SET_FLAGS, kFlags) != 0 || ioctl(disk.device, NBD_SET_SOCK, disk.ends[0]) != 0)
+      return errno;
+    start_thread(run_device, &disk);
+  }
+  start_thread(serve_disks, nullptr);
+  for (uint32_t i = 0; i < disks.size(); ++i) {
+    // Requests are small and stay apart: the checker decides about each of them.
+    const std::string queue = "/sys/block/nbd" + std::to_string(i) + "/queue/";
+    put((queue + "max_sectors_kb").c_str(), "4");
+    put((queue + "nomerges").c_str(), "2");
+    put((queue + "read_ahead_kb").c_str(), "0");
+    put((queue + "scheduler").c_str(), "none");
+    put((queue + "wbt_lat_usec").c_str(), "0");
+    uint64_t bytes = 0;
+    for (int tries = 0; bytes != command.offset; ++tries) {
+      if (tries == 10'000) return EIO;
+      usleep(1000);
+      ioctl(disks[i].device, BLKGETSIZE64, &bytes);
+    }
+  }
+  return 0;
+}
+
+int flush_disk() { return of(fsync(disks.at(0).device)); }
+
+void forget_pages() {
+  for (const Disk& disk : disks) ioctl(disk.device, BLKFLSBUF);
+}
+
+void lose_disks() {
+  for (const Disk& disk : disks) shutdown(disk.ends[1], SHUT_RDWR);
+}
+
+}  // namespace sisyfs::guest

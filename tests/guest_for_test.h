@@ -1,0 +1,170 @@
+// A guest kernel with a disk in memory, for tests that make calls in it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/guest/guest.h"
+#include "adapters/kernel/file_systems.h"
+#include "adapters/kernel/tool.h"
+
+namespace sisyfs {
+
+inline constexpr const char* kPackagedGuest = "/usr/bin/linux.uml";
+
+// Why there can be no guest here; empty: there can be.
+inline std::string why_no_guest(const FileSystem* fs = nullptr) {
+  if (find_tool(kPackagedGuest).empty()) return "user-mode Linux is not installed (package user-mode-linux)";
+  if (fs != nullptr && find_tool(words_of(fs->mkfs).front()).empty())
+    return words_of(fs->mkfs).front() + " is not installed (package " + std::string(fs->package) + ")";
+  return {};
+}
+
+// A disk with a cache that a power cut empties. It may lie about what is durable.
+class ToyDisk : public ServesDisks {
+ public:
+  bool ignores_flush = false, ignores_fua = false;
+  std::string requests;  // all that change it, as text
+
+  explicit ToyDisk(std::span<const std::byte> content)
+      : now_(content.begin(), content.end()), durable_(now_) {}
+  void cut_power() {
+    now_ = durable_;
+    cached_.clear();
+  }
+
+  int read(uint32_t, uint64_t offset, std::span<std::byte> out) override {
+    if (offset > now_.size() || out.size() > now_.size() - offset) return EIO;
+    std::memcpy(out.data(), now_.data() + offset, out.size());
+    return 0;
+  }
+  int write(uint32_t, uint64_t offset, std::span<const std::byte> bytes, bool fua) override {
+    requests += (fua ? "F" : "W") + std::to_string(offset) + "+" + std::to_string(bytes.size()) + " ";
+    if (offset > now_.size() || bytes.size() > now_.size() - offset) return EIO;
+    std::memcpy(now_.data() + offset, bytes.data(), bytes.size());
+    if (fua && !ignores_fua)
+      std::memcpy(durable_.data() + offset, bytes.data(), bytes.size());
+    else
+      cached_[offset] = bytes.size();
+    return 0;
+  }
+  int flush(uint32_t) override {
+    requests += "flush ";
+    if (ignores_flush) return 0;
+    for (const auto& [offset, length] : cached_)
+      std::memcpy(durable_.data() + offset, now_.data() + offset, length);
+    cached_.clear();
+    return 0;
+  }
+  int discard(uint32_t, uint64_t offset, uint64_t length, bool) override {
+    requests += "D" + std::to_string(offset) + "+" + std::to_string(length) + " ";
+    if (offset > now_.size() || length > now_.size() - offset) return EIO;
+    std::memset(now_.data() + offset, 0, length);
+    cached_[offset] = std::max(cached_[offset], length);
+    return 0;
+  }
+
+ private:
+  std::vector<std::byte> now_, durable_;
+  std::map<uint64_t, uint64_t> cached_;
+};
+
+// A booted guest and a disk with a new file system. Anything that goes wrong is a failure of the test.
+class GuestWithDisk {
+ public:
+  explicit GuestWithDisk(const FileSystem& fs, std::chrono::seconds patience = std::chrono::seconds(60))
+      : fs_(fs) {
+    make_disk();
+    Result<GuestKernel> kernel = GuestKernel::find(kPackagedGuest);
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message;
+      return;
+    }
+    kernel->to_load = fs.modules;
+    kernel->to_load.insert(kernel->to_load.begin(), "nbd");
+    kernel->patience = patience;
+    auto booted = Guest::boot(
+        *kernel, {.block_size = fs.block, .block_count = BlockCount(fs.kibibytes * 1024 / fs.block)});
+    if (!booted) {
+      ADD_FAILURE() << booted.error().message;
+      return;
+    }
+    guest_ = *std::move(booted);
+    guest_->attach(disk_.get());
+  }
+  bool booted() const { return guest_ != nullptr; }
+  Guest& guest() { return *guest_; }
+  ToyDisk& disk() { return *disk_; }
+
+  // Each gives 0, an errno, or -1 if the guest is dead.
+  int mount(uint32_t flags = 0) {
+    return error(guest_->run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+  }
+  int unmount(bool dropped = false) {
+    return error(guest_->run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
+  }
+  int set_clock(uint64_t seconds) {
+    return error(guest_->run({.what = guest::Do::kClock, .offset = seconds}));
+  }
+  int plant(guest::Plant what) {
+    return error(guest_->run({.what = guest::Do::kPlant, .number = static_cast<uint32_t>(what)}));
+  }
+  int call(guest::Call call, const std::string& path = "", const std::string& other = "",
+           uint32_t flags = 0) {
+    return error(
+        guest_->run({.what = guest::Do::kCall, .number = number(call), .flags = flags}, {path, other, ""}));
+  }
+  int create(const std::string& path) { return call(guest::Call::kCreate, path, "", 0644); }
+  int write(const std::string& path, const std::string& data) {
+    guest::Command command{.what = guest::Do::kCall, .number = number(guest::Call::kWrite)};
+    command.length = data.size();
+    return error(guest_->run(command, {path, "", ""}, std::as_bytes(std::span(data))));
+  }
+  // What is in a file, or "(errno 2)".
+  std::string read(const std::string& path) {
+    guest::Command command{.what = guest::Do::kCall, .number = number(guest::Call::kRead)};
+    command.length = 1 << 16;
+    const Guest::Reply reply = guest_->run(command, {path, "", ""});
+    if (error(reply) != 0) return "(errno " + std::to_string(error(reply)) + ")";
+    return {reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()};
+  }
+  uint64_t free_memory() { return guest_->run({.what = guest::Do::kMemory}).number; }
+
+ private:
+  static uint32_t number(guest::Call call) { return static_cast<uint32_t>(call); }
+  static int error(const Guest::Reply& reply) { return reply.alive ? reply.error : -1; }
+
+  // Without what is a flag of the system call.
+  std::string options() const {
+    std::string out;
+    for (const std::string& word : words_of(fs_.mount, ','))
+      if (word != "noatime") out += (out.empty() ? "" : ",") + word;
+    return out;
+  }
+  void make_disk() {
+    const Result<MemoryFile> image = MemoryFile::make(fs_.kibibytes * 1024);
+    if (!image) {
+      ADD_FAILURE() << image.error().message;
+      return;
+    }
+    std::vector<std::string> words = words_of(fs_.mkfs);
+    words.emplace_back(kToolImage);
+    const Result<ToolRun> run = run_tool(words, *image, std::chrono::seconds(60));
+    if (!run || !run->ended || run->exit != 0) ADD_FAILURE() << words.front() << " failed";
+    disk_ = std::make_unique<ToyDisk>(image->bytes());
+  }
+
+  const FileSystem& fs_;
+  std::unique_ptr<ToyDisk> disk_;
+  std::unique_ptr<Guest> guest_;
+};
+
+}  // namespace sisyfs
