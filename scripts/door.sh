@@ -20,6 +20,10 @@ packages_to_build='cmake:cmake ninja-build:ninja g++:c++ libcli11-dev:CLI/CLI.hp
   ntfs-3g-dev:ntfs-3g/volume.h ntfs-3g:../bin/ntfsfix'
 packages_to_test='libgtest-dev:gtest/gtest.h libgmock-dev:gmock/gmock.h spin:spin clang-format:clang-format
   clang-tidy:clang-tidy'
+# What tests with a kernel in a guest need. Without it they are skipped.
+packages_to_boot='user-mode-linux:linux.uml xfsprogs:../sbin/mkfs.xfs btrfs-progs:../sbin/mkfs.btrfs
+  jfsutils:../sbin/mkfs.jfs reiserfsprogs:../sbin/mkfs.reiserfs f2fs-tools:../sbin/mkfs.f2fs
+  nilfs-tools:../sbin/mkfs.nilfs2 dosfstools:../sbin/mkfs.vfat udftools:../sbin/mkfs.udf'
 
 say() { printf 'sisyfs: %s\n' "$*" >&2; }
 
