@@ -140,7 +140,9 @@ class DiskCheck : public Check {
   Replayed replay(std::span<const Step> steps) const override {
     DiskSystemState initial;
     system_.initial(initial);
-    return DiskTeller(system_.workers()).run(initial, steps);
+    Replayed replayed = DiskTeller(system_.workers()).run(initial, steps);
+    replayed.story.system = setup().kind.version;
+    return replayed;
   }
 
   std::vector<NotTried> not_tried(uint64_t performed) const override {

@@ -70,6 +70,7 @@ struct StoryStep {
 };
 
 struct Story {
+  std::string system;  // TargetKind::version, or empty
   std::vector<StoryStep> steps;
   std::vector<WriteRecord> writes;
   std::vector<FindingKind> findings;  // what the last step showed

@@ -128,6 +128,7 @@ Json to_json(const ToldFinding& told) {
   Json json = to_json(told.finding);
   json["ops"] = told.story.ops();
   json["crashes"] = told.story.crashes();
+  if (!told.story.system.empty()) json["system"] = told.story.system;
   json["token"] = make_token(told.finding);
   json["story"] = Json::array();
   for (const StoryStep& step : told.story.steps) json["story"].push_back(to_json(step));

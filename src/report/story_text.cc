@@ -263,6 +263,7 @@ std::string found_line(const ToldFinding& told, const TextStyle& style) {
 std::string story_summary(const Finding& finding, const Story& story, const TextStyle& style) {
   std::string text = fmt::format("  {}", printable(finding.setup.target));
   for (const std::string& setting : finding.setup.settings) text += " " + printable(setting);
+  if (!story.system.empty()) text += " of " + printable(story.system);
   text += ": " + plural(story.length(), "step");
   if (story.ops() != story.length()) text += ", " + plural(story.ops(), "op");
   if (story.crashes() != 0) text += ", " + plural(story.crashes(), "power cut");

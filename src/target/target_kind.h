@@ -84,6 +84,7 @@ struct TargetKind {
   bool fsck_notes = false;  // a repair may write to a disk that needs none, to note that it was there
   uint32_t faults = 0;      // the faults (target.h) that an instance may have, as bits
   Isolation isolation = Isolation::kNone;
+  std::string version;    // of the system under check, where several exist: "Linux 6.1.176"
   std::string snapshots;  // how memory is saved, as a sentence; empty: by a plain copy
   // A new instance, each time the same. Called from several threads unless isolated.
   std::function<std::unique_ptr<Target>()> make;

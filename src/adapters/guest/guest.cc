@@ -174,6 +174,9 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   make.length = disks.block_size;
   if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
     return refused("has no disks (nbd)", reply);
+  const Reply release = guest->run({.what = guest::Do::kRelease});
+  if (!release.alive || release.error != 0) return refused("has no release", release);
+  guest->release_.assign(reinterpret_cast<const char*>(release.bytes.data()), release.bytes.size());
   return guest;
 }
 

@@ -103,6 +103,7 @@ enum class Do : uint32_t {
   kWalk,      // number: 0 the whole tree, 1 more of it
   kMakeTree,  // makes the directories that text 0 lists, below the place of mounts; ':' between them
   kClock,     // offset: the time of day in seconds
+  kRelease,   // the answer: the release of the kernel, as a text
   kMemory,    // the answer: bytes that are free or can be freed
   kMessage,   // prints text 0 on the console, as the kernel does
   kPlant,     // number: a Plant

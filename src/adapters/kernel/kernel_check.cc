@@ -213,6 +213,7 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
   DiskSetup setup;
   setup.kind = kernel_kind(*kernel, options);
   if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
+  setup.kind.version = "Linux " + (*kernel)->release();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.memory = false;
   if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);

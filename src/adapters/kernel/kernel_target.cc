@@ -253,6 +253,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     if (!booted) return setup_->set_trouble(booted.error().message), nullptr;
     guest_ = *std::move(booted);
     guest_->attach(&server_);
+    setup_->set_release(guest_->release());
     (void)guest_->take_printed();
     return guest_.get();
   }

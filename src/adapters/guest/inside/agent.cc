@@ -7,6 +7,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -231,6 +232,13 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       seed(static_cast<uint32_t>(command.offset));
       const timespec now{static_cast<time_t>(command.offset), 0};
       return of(clock_settime(CLOCK_REALTIME, &now));
+    }
+    case Do::kRelease: {
+      utsname names{};
+      if (uname(&names) != 0) return errno;
+      answer.bytes = static_cast<uint32_t>(strlen(names.release));
+      std::memcpy(buffers[kCommands] + sizeof answer, names.release, answer.bytes);
+      return 0;
     }
     case Do::kMemory:
       answer.number = free_memory();
