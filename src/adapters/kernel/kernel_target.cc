@@ -28,6 +28,36 @@ using guest::Do;
 // The time of day at a mount, and what a call adds to it.
 constexpr uint64_t kFirstSecond = 1'700'000'000, kSecondsOfCall = 60;
 
+// A request to a disk that changes it.
+struct Request {
+  enum Kind : uint32_t { kWrite, kWriteThrough, kFlush, kDiscard, kZeroes };
+  Kind kind;
+  uint32_t disk;
+  uint64_t offset, length;
+
+  // The same request, whatever the bytes. A kernel may write memory that it has not filled.
+  bool is_like(const Request& o) const {
+    return kind == o.kind && disk == o.disk && offset == o.offset && length == o.length;
+  }
+};
+
+std::string to_text(const Request& request) {
+  static constexpr const char* kNames[] = {"write", "write (FUA)", "flush", "discard", "write of zeros"};
+  if (request.kind == Request::kFlush) return "flush";
+  return fmt::format("{} of {} bytes at {}", kNames[request.kind], request.length, request.offset);
+}
+
+// How two sequences of requests differ: "request 3 was flush, now it is ...".
+std::string difference(const std::vector<Request>& before, const std::vector<Request>& now) {
+  const auto alike = [](const Request& a, const Request& b) { return a.is_like(b); };
+  const size_t same = static_cast<size_t>(
+      std::mismatch(before.begin(), before.end(), now.begin(), now.end(), alike).first - before.begin());
+  const auto text = [&](const std::vector<Request>& all) {
+    return same < all.size() ? to_text(all[same]) : std::string("nothing");
+  };
+  return fmt::format("request {} was '{}', now it is '{}'", same + 1, text(before), text(now));
+}
+
 // A mount or a call, linked to what came before it, back to the mount.
 struct PastCall {
   std::shared_ptr<const PastCall> before;
@@ -35,8 +65,8 @@ struct PastCall {
   Image disk;                                           // of the mount: before it
   std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
   uint32_t number = 0;
-  Digest requests;  // that it made to the disk
-  Digest digest;    // of all that happened
+  std::vector<Request> requests;  // that it made to the disks
+  Digest digest;                  // of all that happened
 
   explicit PastCall(const Image& image) : disk(image) {}
 };
@@ -49,11 +79,10 @@ class MediaServer : public ServesDisks {
   Media* media() const { return media_; }
   // From here on requests are counted anew.
   void begin() {
-    requests_ = Digest();
-    count_ = 0;
+    requests_.clear();
     failed_ = false;
   }
-  const Digest& requests() const { return requests_; }
+  const std::vector<Request>& requests() const { return requests_; }
   bool failed() const { return failed_; }
 
   // Blocks that are read otherwise than `disk` has them, and have not been written since begin_mount().
@@ -74,20 +103,21 @@ class MediaServer : public ServesDisks {
   int write(uint32_t disk, uint64_t offset, std::span<const std::byte> bytes, bool fua) override {
     const uint32_t size = block_size();
     if (offset % size != 0 || bytes.size() % size != 0) return EIO;
-    note(fua ? 2 : 1, disk, offset, digest_of(bytes));
+    requests_.push_back(
+        {fua ? Request::kWriteThrough : Request::kWrite, disk, offset, bytes.size()});
     if (disk_)
       for (uint64_t i = 0; i < bytes.size() / size; ++i)
         written_.insert_or_assign(key(disk, offset / size + i), true);
     return io_error(media_->disk(disk).write(BlockAddress(offset / size), bytes, {.fua = fua}));
   }
   int flush(uint32_t disk) override {
-    note(3, disk, 0, {});
+    requests_.push_back({Request::kFlush, disk, 0, 0});
     return io_error(media_->disk(disk).flush());
   }
   int discard(uint32_t disk, uint64_t offset, uint64_t length, bool zeroes) override {
     const uint32_t size = block_size();
     if (offset % size != 0 || length % size != 0) return EIO;
-    note(zeroes ? 5 : 4, disk, offset, Digest{length, 0});
+    requests_.push_back({zeroes ? Request::kZeroes : Request::kDiscard, disk, offset, length});
     if (disk_)
       for (uint64_t i = 0; i < length / size; ++i)
         written_.insert_or_assign(key(disk, offset / size + i), true);
@@ -110,9 +140,6 @@ class MediaServer : public ServesDisks {
     failed_ = true;
     return EIO;
   }
-  void note(uint32_t kind, uint32_t disk, uint64_t offset, const Digest& what) {
-    requests_ += digest_at(++count_, digest_at(kind * 16 + disk, Digest{offset, 1}) + digest_at(7, what));
-  }
   void compare(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes) {
     const uint32_t size = block_size();
     for (uint64_t i = 0; i < bytes.size() / size; ++i) {
@@ -129,8 +156,7 @@ class MediaServer : public ServesDisks {
   }
 
   Media* media_ = nullptr;
-  Digest requests_;
-  uint64_t count_ = 0;
+  std::vector<Request> requests_;
   bool failed_ = false;
   std::optional<Image> disk_;
   std::map<uint64_t, bool> written_;
@@ -243,6 +269,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       forget();
       return reply;
     }
+    heard_ += printed;
     if (!printed.empty() && !quiet_) listen(what, printed);
     return reply;
   }
@@ -316,6 +343,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     const OpResult result =
         calls_.apply(op, [&](const Command& command, const Guest::Texts& texts,
                              std::span<const std::byte> bytes) { return run(command, texts, text, bytes); });
+    if (getenv("KT") && result.error != 0) fprintf(stderr, "%s answers %d\n%s\n", text.c_str(), result.error, heard_.c_str());
     if (!mounted_) return OpResult::of(EIO);
     auto done = std::make_shared<PastCall>(past_->disk);
     done->before = past_;
@@ -351,12 +379,12 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
         walked_ = false;
         return;
       }
+      if (getenv("KT")) fprintf(stderr, "failed: %s %s\n", to_text(failed_->op).c_str(), differs_.c_str());
       drop();
     }
     setup_->set_trouble(fmt::format(
-        "the kernel is not deterministic: '{}' was done again, with the same past and the same disk, "
-        "and made other requests to the disk",
-        to_text(wanted->op)));
+        "the kernel is not deterministic: '{}' was done again, with the same past and the same disk, and {}",
+        to_text(failed_->op), differs_));
   }
 
   bool repeat_once(const std::vector<const PastCall*>& all, const Image& disk) {
@@ -364,14 +392,22 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     own_.begin_scratch(Media::Keep::kNothing);
     for (size_t i = all.size(); i-- > 0;) {
       if (i + 1 == all.size()) {
+        failed_ = all[i];
+        differs_ = "it failed";
         if (do_mount(own_, disk) != 0) return false;
       } else {
+        failed_ = all[i];
+        differs_ = "the guest died";
         (void)do_op(all[i]->op);
         if (!mounted_) return false;
       }
       (void)take_faults();
 
-      if (past_->requests != all[i]->requests) return false;
+      if (std::ranges::equal(past_->requests, all[i]->requests, [](const Request& a, const Request& b) { return a.is_like(b); })) continue;
+      failed_ = all[i];
+      differs_ = difference(all[i]->requests, past_->requests);
+      if (getenv("KT")) fprintf(stderr, "again %s: %s\n", to_text(failed_->op).c_str(), differs_.c_str());
+      return false;
     }
     return true;
   }
@@ -388,7 +424,9 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   bool walked_ = false;  // since the last call
   bool quiet_ = false;   // what the kernel prints is of no interest
   uint32_t faults_ = 0;
-  std::string fault_text_;
+  std::string fault_text_, heard_;
+  const PastCall* failed_ = nullptr;  // what could not be repeated, and why
+  std::string differs_;
 };
 
 }  // namespace

@@ -91,11 +91,20 @@ bool Repair::copy_back(Media& media) {
   return !changed || media.flush() == IoStatus::kOk;
 }
 
+bool Repair::is_clean(const FileSystem& fs) {
+  std::vector<std::string> words = words_of(fs.check);
+  words.emplace_back(kToolImage);
+  const Result<ToolRun> run = run_tool(words, *file_, kDeadline);
+  return run && said_by(fs, FsckMode::kCheck, *run) == Said::kClean;
+}
+
 void Repair::run(const FileSystem& fs, Media& media, FsckMode mode, RepairReport* report) {
   if (!copy_in(media)) {
     report->error = EIO;
     return;
   }
+  // Many tools note on the disk when they were there. A disk that needs no repair is left alone.
+  if (mode == FsckMode::kRepair && !fs.check.empty() && is_clean(fs)) return;
   std::vector<std::string> words = words_of(mode == FsckMode::kRepair ? fs.fsck : fs.check);
   words.emplace_back(kToolImage);
   const Result<ToolRun> run = run_tool(words, *file_, kDeadline);

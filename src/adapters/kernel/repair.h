@@ -28,6 +28,8 @@ class Repair {
   void tell(RepairReport* report, uint16_t kind, bool repaired, std::string text);
   bool copy_in(Media& media);
   bool copy_back(Media& media);
+  // Whether the tool that only looks has nothing to say.
+  bool is_clean(const FileSystem& fs);
 
   std::optional<MemoryFile> file_;
   std::vector<std::byte> before_;
