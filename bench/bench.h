@@ -43,7 +43,7 @@ BenchResult bench_isomorphism(const BenchFlags& flags);
 // What it costs to save and load the memory of a plug-in, against fork(), and a search of a plug-in against
 // one of the same code compiled in.
 BenchResult bench_snapshot(const BenchFlags& flags);
-// What worker processes cost and save in a search of a plug-in; how fast ext2 is searched.
+// What worker processes cost and save in a search of a plug-in; how fast libext2fs is searched.
 BenchResult bench_plugin(const BenchFlags& flags);
 
 // The kind of the file system of examples/pebblefs that is compiled into the program. Set by main() of a

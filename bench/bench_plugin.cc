@@ -117,10 +117,10 @@ Status add_processes(Json& out, const BenchFlags& flags) {
 
 Status add_ext2(Json& out, const BenchFlags& flags) {
   const uint32_t depth = flags.quick ? 4 : 6;
-  to_stderr(fmt::format("bench plugin: ext2 to depth {} without power cuts\n", depth));
+  to_stderr(fmt::format("bench plugin: libext2fs to depth {} without power cuts\n", depth));
   std::vector<double> rates;
   for (int round = 0; round < flags.rounds; ++round) {
-    const Result<Searched> one = run_check("ext2", {"crash=none"}, depth, 1);
+    const Result<Searched> one = run_check("libext2fs", {"crash=none"}, depth, 1);
     if (!one) return one.error();
     rates.push_back(static_cast<double>(one->transitions) / one->seconds);
     out["ext2_depth"] = depth;

@@ -303,9 +303,12 @@ struct Prints : detail::FullSink<DiskSystem> {
   static constexpr bool kPrintsOnly = true;
   DiskSystemState& next() { return building; }
   void commit(Choice choice, Outcome) {
-    all.emplace_back(choice, shape_ops == 0 ? building.print : shape_print(building, shape_ops));
+    all.emplace_back(choice, shape_ops == 0 ? building.print
+                             : by_tree      ? tree_print(building, shape_ops)
+                                            : shape_print(building, shape_ops));
   }
   uint32_t shape_ops = 0;
+  bool by_tree = false;
   DiskSystemState building;
   std::vector<std::pair<Choice, Digest>> all;
 };
@@ -318,17 +321,21 @@ TEST(AdapterTest, WhoKeepsNoStatesGetsTheSameFingerprints) {
     system->initial(state);
     for (size_t step = 0; step < 12; ++step) {
       Successors full;
-      Prints exact, shaped;
-      shaped.shape_ops = 3;
+      Prints exact, shaped, trees;
+      shaped.shape_ops = trees.shape_ops = 3;
+      trees.by_tree = true;
       system->expand(state, full);
       system->expand(state, exact);
       ShapedDiskSystem(*system, 3).expand(state, shaped);
+      ShapedDiskSystem(*system, 3, PrintKind::kTree).expand(state, trees);
       ASSERT_EQ(full.all.size(), exact.all.size());
+      ASSERT_EQ(full.all.size(), trees.all.size());
       ASSERT_EQ(full.all.size(), shaped.all.size());
       for (size_t i = 0; i < full.all.size(); ++i) {
         EXPECT_EQ(exact.all[i].first, full.all[i].first);
         EXPECT_EQ(exact.all[i].second, full.all[i].second.print);
         EXPECT_EQ(shaped.all[i].second, shape_print(full.all[i].second, 3));
+        EXPECT_EQ(trees.all[i].second, tree_print(full.all[i].second, 3));
       }
       if (full.all.empty() || full.all[step * 7 % full.all.size()].second.over) break;
       state = full.all[step * 7 % full.all.size()].second;

@@ -70,8 +70,9 @@ TEST(CrewTest, ResultsDoNotDependOnTheNumberOfWorkers) {
         std::string(SISYFS_PLUGIN_DIR "/examples/libpebblefs_rename.so --depth 4 --all"),
         std::string(SISYFS_PLUGIN_DIR "/libslots_segfault.so --depth 3 --all"),
         std::string(SISYFS_PLUGIN_DIR "/libslots_smash.so --depth 3 --all"),
-        kPebble + " --depth 4 --dedup shape", kPebble + " --depth 4 --search rare",
-        std::string("ext2 --depth 2 --all --set crash=prefixes")}) {
+        kPebble + " --depth 4 --dedup shape", kPebble + " --depth 4 --dedup tree",
+        kPebble + " --depth 4 --search rare",
+        std::string("libext2fs --depth 2 --all --set crash=prefixes")}) {
     SCOPED_TRACE(search);
     const json one = outcome_of_run(search + " --threads 1");
     ASSERT_TRUE(one.is_object()) << one;

@@ -38,8 +38,8 @@ const Found kFound[] = {
     {"FlashLazyNested", "flash --set crash=lazy --set nesting=1 --set clean=erase-first --depth 5"},
     {"verifs1", "verifs1 --set name_cache=stale"},
     {"verifs2", "verifs2 --set name_cache=stale"},
-    {"ext2", "ext2 --set contract=atomic --depth 3"},
-    {"ntfs", "ntfs --depth 2"},
+    {"libext2fs", "libext2fs --set contract=atomic --depth 3"},
+    {"libntfs", "libntfs --depth 2"},
     {"plugin", "'" + kPlugins + "/libslots_no_flush.so' --depth 4"},
 };
 

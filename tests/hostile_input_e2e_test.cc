@@ -52,7 +52,7 @@ TEST(HostileInput, AKeyWithVeryManyDotsIsRefused) {
 }
 
 TEST(HostileInput, FullOutputIsNoticedInSearchesOfPlugInsToo) {
-  for (const char* target : {"link --depth 2", "ext2 --depth 1"}) {
+  for (const char* target : {"link --depth 2", "libext2fs --depth 1"}) {
     const Answer answer = run_soon(std::string("check ") + target + " --progress off > /dev/full");
     EXPECT_EQ(answer.code, 4) << target << ": " << answer.text;
     EXPECT_THAT(answer.text, HasSubstr("standard output"));

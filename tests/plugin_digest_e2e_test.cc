@@ -27,7 +27,7 @@ std::string counts_of(const Answer& answer) {
 // The kernel places libraries at random, and the stack lies where the environment ends.
 TEST(PluginDigestTest, IsTheSameInEachRun) {
   const std::vector<std::string> targets = {kPebble, "'" SISYFS_PLUGIN_DIR "/libslots.so'",
-                                            "'" SISYFS_PLUGIN_DIR "/libshelf.so'", "ext2", "ntfs"};
+                                            "'" SISYFS_PLUGIN_DIR "/libshelf.so'", "libext2fs", "libntfs"};
   for (const std::string& target : targets) {
     const std::string arguments = "check " + target + " --all --depth 2 --progress off --json -";
     const std::string first = counts_of(run(arguments));

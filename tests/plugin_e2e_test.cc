@@ -41,7 +41,21 @@ TEST(PluginTest, ItsOptionsAreListed) {
   EXPECT_EQ(a.code, 0) << a.text;
   EXPECT_THAT(a.text, HasSubstr("one file in each block"));
   EXPECT_THAT(a.text, HasSubstr("--set blocks="));
-  EXPECT_THAT(run("targets").text, HasSubstr("ext2: ext2 by libext2fs"));
+  EXPECT_THAT(run("targets").text, HasSubstr("libext2fs: ext2 by libext2fs"));
+}
+
+// Tokens and commands of before the kernel's file systems had these names.
+TEST(PluginTest, AnOldNameIsRefusedWithTheNewOne) {
+  const std::pair<std::string, std::string> all[] = {
+      {"ext2", "libext2fs"}, {"ext2_sync", "libext2fs_sync"}, {"ntfs", "libntfs"}};
+  for (const auto& [before, now] : all) {
+    const Answer a = run("check " + before + " --depth 1");
+    EXPECT_EQ(a.code, 2) << a.text;
+    EXPECT_EQ(a.text, "sisyfs: the target '" + before + "' is called '" + now + "' now\n");
+  }
+  const Answer a = run("replay s2:ntfs::R5:AAACgQQCBAIHlAz4Aw:7df4");
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_EQ(a.text, "sisyfs: the target 'ntfs' is called 'libntfs' now\n");
 }
 
 // Each fault is told by its name, at the call that has it, and the run goes on to its report.

@@ -173,6 +173,21 @@ Result<std::string> follow_script(const CheckFlags& flags, Check& check) {
   return *text;
 }
 
+// Lets the check follow the script or the workloads of ACE, if one is asked for. ACE takes the depth as the
+// number of core ops, and ends by itself.
+Result<OwnWorkload> follow_workload(const CheckFlags& flags, Check& check, SearchOptions& options) {
+  OwnWorkload own;
+  Result<std::string> script = follow_script(flags, check);
+  if (!script) return script.error();
+  own.script = *std::move(script);
+  if (flags.search.workload != "ace") return own;
+  constexpr uint32_t kUsual = 2;
+  own.ace = options.bounds.depth == SearchBounds::kNoDepth ? kUsual : options.bounds.depth;
+  options.bounds.depth = SearchBounds::kNoDepth;
+  if (Status s = check.follow_ace(own.ace); !s) return s.error();
+  return own;
+}
+
 // `box`: that of a target whose workers are processes; null: they are threads.
 int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   // A plug-in is loaded once: the fingerprints of its states depend on what was loaded before.
@@ -206,8 +221,8 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (*in_stages) return run_stages(flags, *entry, *options, only, box);
   const Result<NamedCheck> named = CheckRegistry::make(*entry, flags.settings);
   if (!named) return fail(named.error());
-  const Result<std::string> script = follow_script(flags, *named->check);
-  if (!script) return fail(script.error());
+  const Result<OwnWorkload> workload = follow_workload(flags, *named->check, *options);
+  if (!workload) return fail(workload.error());
   if (!only.empty()) options->watched = 0;
   for (const FindingInfo& kind : only) {
     const FindingBits bit = named->check->kinds().bit_or_none(kind.kind);
@@ -217,9 +232,9 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
   if (flags.perspectives)
     return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress,
                                   flags.verbose);
-  if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *script);
+  if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *workload);
   if (options->checkpoint)
-    if (Status s = describe_search(named->setup, *options); !s) return fail(s.error());
+    if (Status s = describe_search(named->setup, *options, workload->ace); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
                          flags.verbose};
@@ -262,6 +277,13 @@ void add_check(CLI::App& app, int& exit) {
   auto* script =
       sub->add_option("--script", flags->script,
                       "try only the ops of this file: a list of ops, with alternatives and repetitions");
+  auto* workload =
+      sub->add_option("--workload", flags->search.workload,
+                      "free (every op that is possible) or ace (bounded workloads: --depth core ops, 2 "
+                      "unless said otherwise, each followed by a persistence point or none)")
+          ->check(CLI::IsMember({"free", "ace"}))
+          ->capture_default_str();
+  script->excludes(workload);
   auto* json = sub->add_option("--json", flags->json,
                                "write the run and its findings as JSON to this file; - is standard output");
   auto* perspectives = sub->add_flag(
@@ -285,12 +307,14 @@ void add_check(CLI::App& app, int& exit) {
   perspectives->excludes(checkpoint);
   script->excludes(checkpoint);
   script->excludes(perspectives);
+  workload->excludes(perspectives);
+  workload->excludes(sub->get_option("--walk"));
   sub->add_option("--checkpoint-every", flags->checkpoint_every, "time between two saves, such as 60s or 10m")
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
     for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives", "--script"})
+                             "--tasks", "--via", "--perspectives", "--script", "--workload"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

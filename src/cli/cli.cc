@@ -215,6 +215,7 @@ const CheckRegistry& registry() {
     CheckRegistry r;
     add_model_targets(r);
     add_kernel_targets(r, install_packages);
+    for (const RenamedPlugin& plugin : renamed_plugins()) r.rename(plugin.before, plugin.now);
     r.set_loader({.handles = is_plugin, .load = load_plugin, .isolation = Isolation::kProcess});
     return r;
   }();

@@ -80,6 +80,7 @@ struct SearchFlags {
   std::string search = "bfs", dedup = "exact", shape_ops = "3", depth;
   std::string walk, walk_length = "100", seed = "1";  // random walks, if `walk` is not empty
   bool swarm = false;
+  std::string workload = "free";  // or "ace": then the depth is the number of core ops
   std::string states, time, memory = "4GiB", threads, progress = "auto";
 
   // Add flags: order, dedup (with `shape` also by shape) and depth; random walks; bounds of one run, which

@@ -137,7 +137,7 @@ void become_worker(std::vector<char*>& argv, int socket, int box, pid_t parent) 
 }
 
 Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackBox& shared, unsigned worker,
-                                          const std::string& script) {
+                                          const OwnWorkload& workload) {
   const uint32_t slot = worker + 1;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -156,7 +156,8 @@ Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackB
     words.emplace_back("--set");
     words.push_back(setting);
   }
-  if (!script.empty()) words.push_back("--script=" + script);
+  if (!workload.script.empty()) words.push_back("--script=" + workload.script);
+  if (workload.ace != 0) words.push_back(fmt::format("--ace={}", workload.ace));
   words.emplace_back("--");
   words.push_back(setup.target);
   std::vector<char*> argv;
@@ -180,8 +181,8 @@ Result<std::unique_ptr<WorkerLink>> start(const Setup& setup, const SharedBlackB
 
 }  // namespace
 
-StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const std::string& script) {
-  return [setup, &box, script](unsigned worker) { return start(setup, box, worker, script); };
+StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const OwnWorkload& workload) {
+  return [setup, &box, workload](unsigned worker) { return start(setup, box, worker, workload); };
 }
 
 }  // namespace sisyfs::cli

@@ -8,6 +8,9 @@
 //   options.start_worker = crew_of(named.setup, shared_box);
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "adapters/plugin/black_box.h"
 #include "explore/worker_link.h"
 #include "finding/finding.h"
@@ -18,8 +21,14 @@ class App;
 
 namespace sisyfs::cli {
 
-// Workers of a target with these settings, and with this script if it is not empty. Borrows the box.
-StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const std::string& script = {});
+// What a search follows instead of the usual workload.
+struct OwnWorkload {
+  std::string script;  // its text; empty: none
+  uint32_t ace = 0;    // core ops of the workloads of ACE; 0: not those
+};
+
+// Workers of a target with these settings, for a search that follows this workload. Borrows the box.
+StartWorker crew_of(const Setup& setup, const SharedBlackBox& box, const OwnWorkload& workload = {});
 
 // Adds the hidden subcommand of a worker.
 void add_serve_search(CLI::App& app);

@@ -67,7 +67,9 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   SearchOptions options = saved.options;
   const Result<NamedCheck> named = registry().make(saved.setup.target, saved.setup.settings);
   if (!named) return fail(named.error());
-  if (Status s = describe_search(named->setup, options); !s) return fail(s.error());
+  if (saved.ace != 0)
+    if (Status s = named->check->follow_ace(saved.ace); !s) return fail(s.error());
+  if (Status s = describe_search(named->setup, options, saved.ace); !s) return fail(s.error());
   if (Status s = loaded.matches(options.checkpoint->identity); !s) return fail(s.error());
   if (Status s = named->check->accepts(options); !s) return fail(s.error());
   const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
@@ -75,7 +77,7 @@ int resume_here(const LoadedCheckpoint& loaded, const SavedSearch& saved, const 
   if (Status s = can_report(output, options); !s) return fail(s.error());
   if (Status s = can_save(flags.path); !s) return fail(s.error());
   options.resume = &loaded;
-  if (box != nullptr) options.start_worker = crew_of(named->setup, *box);
+  if (box != nullptr) options.start_worker = crew_of(named->setup, *box, {.script = {}, .ace = saved.ace});
   return search_and_report(*named, options, output);
 }
 

@@ -75,8 +75,8 @@ Result<std::string> why_untraced(const FoundTraces& found, const SearchOptions& 
     case Stop::kMemory:
       return names + ": the memory bound is too small to find the trace; increase --memory";
     case Stop::kNo:
-      if (options.dedup == Dedup::kShape)
-        return names + ": the search for the trace merged other states of the same shape";
+      if (is_coarse(options.dedup))
+        return names + ": the search for the trace merged other states of the same shape or tree";
       return system_error(names + " was found, but not in a second search: the target is not deterministic");
     default:
       return found.trouble.value_or(system_error(names + ": the search for the trace failed"));
@@ -181,6 +181,11 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     auto json = to_json(named.setup, *named.check, options, result, traced->findings);
     json["untraced"] = traced->untraced;
     if (!device.empty()) json["device"] = device;
+    if (const auto workloads = named.check->workloads())
+      json["workload"] = {
+          {"core_ops", workloads->core_ops},
+          {"count", workloads->count ? nlohmann::ordered_json(*workloads->count) : nlohmann::ordered_json()}};
+    if (!named.check->cuts().empty()) json["cuts"] = named.check->cuts();
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }

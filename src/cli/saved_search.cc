@@ -6,6 +6,7 @@
 
 #include "base/fingerprint.h"
 #include "report/search_names.h"
+#include "workload/ace.h"
 
 namespace sisyfs::cli {
 namespace {
@@ -22,18 +23,20 @@ const char* name_of_stop(StopRule stop) {
 }
 
 // Everything that decides the findings and counts of a search.
-Json identity_json(const Setup& setup, const SearchOptions& options) {
+Json identity_json(const Setup& setup, const SearchOptions& options, uint32_t ace) {
   const bool bounded = options.bounds.depth != SearchBounds::kNoDepth;
-  return {{"version", SISYFS_VERSION},
-          {"fingerprint", kFingerprintKind},
-          {"target", setup.target},
-          {"settings", setup.settings},
-          {"search", name_of(options.order)},
-          {"dedup", name_of(options.dedup)},
-          {"shape_ops", options.shape_ops},
-          {"depth_bound", bounded ? Json(options.bounds.depth) : Json()},
-          {"stop", name_of_stop(options.stop)},
-          {"watched", options.watched}};
+  Json json{{"version", SISYFS_VERSION},
+            {"fingerprint", kFingerprintKind},
+            {"target", setup.target},
+            {"settings", setup.settings},
+            {"search", name_of(options.order)},
+            {"dedup", name_of(options.dedup)},
+            {"shape_ops", options.shape_ops},
+            {"depth_bound", bounded ? Json(options.bounds.depth) : Json()},
+            {"stop", name_of_stop(options.stop)},
+            {"watched", options.watched}};
+  if (ace != 0) json["ace"] = ace;
+  return json;
 }
 
 // Reads fields, and remembers whether all were present and of the right type.
@@ -85,8 +88,8 @@ class Fields {
 
 }  // namespace
 
-Status describe_search(const Setup& setup, SearchOptions& options) {
-  Json json = identity_json(setup, options);
+Status describe_search(const Setup& setup, SearchOptions& options, uint32_t ace) {
+  Json json = identity_json(setup, options, ace);
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (Json::parse(text) != json)
     return bad_input(
@@ -119,6 +122,8 @@ Result<SavedSearch> read_search(std::string_view description) {
   o.shape_ops = static_cast<uint32_t>(fields.number("shape_ops", 8));
   if (!fields.is_null("depth_bound"))
     o.bounds.depth = static_cast<uint32_t>(fields.number("depth_bound", SearchBounds::kNoDepth));
+  if (json.is_object() && json.contains("ace"))
+    saved.ace = static_cast<uint32_t>(fields.number("ace", AceWorkload::kMostOps));
   const std::string stop = fields.text("stop");
   o.watched = fields.number("watched", UINT64_MAX);
   o.bounds.memory_bytes = fields.number("memory_bytes", SIZE_MAX);

@@ -25,20 +25,22 @@ void SearchFlags::add_order_to(CLI::App& app, const std::vector<std::string>& or
                ->check(CLI::IsMember(orders))
                ->capture_default_str();
   std::vector<std::string> dedups = {"exact", "bitstate", "none"};
-  if (shape) dedups.insert(dedups.begin() + 1, "shape");
+  if (shape) dedups.insert(dedups.begin() + 1, {"shape", "tree"});
   app.add_option(
          "--dedup", dedup,
          fmt::format(
              "how equal states are recognized: exact, {}bitstate (a few bits of a hash) or none; {}bitstate "
              "can miss states, so a run without findings has the verdict unknown",
-             shape ? "shape (isomorphic trees after the same last ops are merged), " : "",
-             shape ? "shape and " : ""))
+             shape ? "shape (isomorphic trees after the same last ops are merged), tree (equal trees and "
+                     "expectations after the same last ops are merged, whatever disk and memory hold), "
+                   : "",
+             shape ? "shape, tree and " : ""))
       ->check(CLI::IsMember(dedups))
       ->capture_default_str();
   if (shape)
-    shape_ops_ =
-        app.add_option("--shape-ops", shape_ops, "number of last ops that --dedup shape compares, 0 to 8")
-            ->capture_default_str();
+    shape_ops_ = app.add_option("--shape-ops", shape_ops,
+                                "number of last ops that --dedup shape and tree compare, 0 to 8")
+                     ->capture_default_str();
   app.add_option("--depth", depth, "maximum number of steps from the start");
 }
 
@@ -117,8 +119,8 @@ Result<SearchOptions> SearchFlags::options() const {
   const bool digit = shape_ops.size() == 1 && shape_ops[0] >= '0' && shape_ops[0] <= '8';
   if (!digit) return bad_input(fmt::format("--shape-ops takes a number from 0 to 8, not '{}'", shape_ops));
   o.shape_ops = static_cast<uint32_t>(shape_ops[0] - '0');
-  if (shape_ops_ != nullptr && shape_ops_->count() != 0 && o.dedup != Dedup::kShape)
-    return bad_input("--shape-ops needs --dedup shape");
+  if (shape_ops_ != nullptr && shape_ops_->count() != 0 && !is_coarse(o.dedup))
+    return bad_input("--shape-ops needs --dedup shape or tree");
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.walk.seed);
   if (error != std::errc() || end != seed.data() + seed.size())
     return bad_input(fmt::format("--seed takes a whole number, not '{}'", seed));

@@ -22,7 +22,7 @@ struct ServeFlags {
   std::string target, script;
   std::vector<std::string> settings;
   int socket = -1, box = -1;
-  uint32_t slot = 0;
+  uint32_t slot = 0, ace = 0;
 };
 
 int serve(const ServeFlags& flags) {
@@ -49,6 +49,8 @@ int serve(const ServeFlags& flags) {
       if (!script) return refuse(script.error().message);
       if (Status s = named->check->follow(*script); !s) return refuse(s.error().message);
     }
+    if (flags.ace != 0)
+      if (Status s = named->check->follow_ace(flags.ace); !s) return refuse(s.error().message);
     named->check->serve(search);
   } catch (const std::bad_alloc&) {
     return refuse("a worker of the search ran out of memory: choose fewer workers (--threads)");
@@ -66,6 +68,7 @@ void add_serve_search(CLI::App& app) {
   sub->add_option("target", flags->target)->required();
   sub->add_option("--set", flags->settings)->allow_extra_args(false);
   sub->add_option("--script", flags->script);
+  sub->add_option("--ace", flags->ace);
   sub->add_option("--socket", flags->socket)->required();
   sub->add_option("--box", flags->box)->required();
   sub->add_option("--slot", flags->slot)->required();

@@ -21,8 +21,10 @@ void CrashStates::restart(const Epoch& epoch, const EnumerationBound& bound) {
   planned_ = total_;
   samples_ = sampled_ = draws_ = 0;
   seed_ = bound.seed;
-  all_ = total_ <= StateCount(bound.max_states);
-  if (all_) return;
+  newest_only_ = bound.newest_only;
+  if (newest_only_) planned_ = 1;
+  all_ = newest_only_ ? total_ == StateCount(1) : total_ <= StateCount(bound.max_states);
+  if (all_ || newest_only_) return;
   const StateCount edges = count_edges();
   // If the samples would be all states between the edges, all states are enumerated instead.
   all_ = bound.samples != 0 && !total_.saturated() && total_ <= edges + StateCount(bound.samples);
@@ -53,6 +55,7 @@ StateCount CrashStates::count_edges() const {
 
 CrashState* CrashStates::next() {
   bool more = false;
+  if (newest_only_ && round_ != Round::kBefore) round_ = Round::kDone;
   switch (round_) {
     case Round::kBefore:
       round_ = all_ ? Round::kAll : Round::kLosing;

@@ -42,6 +42,7 @@ struct EnumerationBound {
   uint32_t edge = 2;           // otherwise those with at most this many pieces lost, or kept
   uint32_t samples = 7;        // and this many of the others; 0: none
   uint64_t seed = 0;           // of the samples
+  bool newest_only = false;    // only the state in which everything survived, whatever the others say
 };
 
 class CrashStates {
@@ -87,6 +88,7 @@ class CrashStates {
   StateCount total_;
   StateCount planned_;
   bool all_ = true;  // by the odometer
+  bool newest_only_ = false;
 
   uint64_t seed_ = 0;
   uint64_t samples_ = 0, sampled_ = 0;

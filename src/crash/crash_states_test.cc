@@ -209,6 +209,34 @@ TEST_P(CrashStatesProperty, SamplesAreCrashStatesBetweenTheEdgesEachOnce) {
 
 // 24 writes to as many blocks; the samples of another seed are others, and those of another order of the same
 // writes are the same disks.
+// One crash state instead of all, and the rest is counted as cut off.
+TEST(CrashStatesTest, OnlyTheNewestIsYieldedOnRequest) {
+  const Image blank(Geometry{16, BlockCount(8)});
+  Epoch epoch(DeviceModel{}, blank);
+  Media media(blank);
+  for (const uint64_t at : {1, 2, 3}) {
+    const std::vector<std::byte> bytes(16, std::byte{1});
+    ASSERT_EQ(media.write(BlockAddress(at), bytes), IoStatus::kOk);
+  }
+  std::vector<const Event*> events;
+  const Log log = media.state().log;
+  for (const Event* event : log.events(events)) epoch.add(*event);
+  CrashStates states(epoch, {.newest_only = true});
+  EXPECT_EQ(states.planned(), StateCount(1));
+  EXPECT_EQ(states.cut_off(), StateCount(7));
+  EXPECT_FALSE(states.complete());
+  const CrashState* newest = states.next();
+  ASSERT_NE(newest, nullptr);
+  EXPECT_EQ(newest->lost_pieces(), 0u);
+  EXPECT_EQ(states.next(), nullptr);
+  EXPECT_EQ(states.next(), nullptr);
+  epoch.settle();
+  states.restart(epoch, {.newest_only = true});
+  EXPECT_TRUE(states.complete()) << "nothing was in doubt";
+  EXPECT_NE(states.next(), nullptr);
+  EXPECT_EQ(states.next(), nullptr);
+}
+
 TEST(CrashStatesTest, SamplesDependOnTheSeedAndOnWhatWasWritten) {
   constexpr Geometry wide{1, BlockCount(24)};
   const auto epoch_of = [&](bool backwards) {

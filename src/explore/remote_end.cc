@@ -14,7 +14,7 @@ void RemoteEnd::start() {
     link_ = *std::move(link);
     told_to_stop_.reset();
     const SearchOptions& options = team_.options();
-    send(message::Begin{options.order, options.dedup, options.prints_are_shapes, options.shape_ops});
+    send(message::Begin{options.order, options.dedup, options.prints, options.shape_ops});
     switch (listen()) {
       case Heard::kGone:
         mourn();

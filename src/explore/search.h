@@ -41,9 +41,14 @@ inline bool is_best_first(SearchOrder order) {
          order == SearchOrder::kCoverage;
 }
 
-// How the search recognises a state that it has visited. kShape is only for systems that support it
-// (judge/disk_system.h): states with isomorphic trees and the same last ops count as one state.
-enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape };
+// How the search recognises a state that it has visited. kShape and kTree are only for systems that support
+// them (judge/disk_system.h): states with the same last ops, and isomorphic trees or equal trees and
+// expectations, count as one state.
+enum class Dedup : uint8_t { kExact, kBitstate, kNone, kShape, kTree };
+inline bool is_coarse(Dedup dedup) { return dedup == Dedup::kShape || dedup == Dedup::kTree; }
+
+// What the fingerprints of a system cover: whole states, or what such a dedup compares.
+enum class PrintKind : uint8_t { kWhole, kShape, kTree };
 
 // Why a search ended before its space or its depth bound was exhausted.
 // kHarness: because of an error outside of the target; SearchResult::trouble describes it.
@@ -90,10 +95,10 @@ struct WalkOptions {
 struct SearchOptions {
   SearchOrder order = SearchOrder::kBreadthFirst;
   Dedup dedup = Dedup::kExact;
-  uint32_t shape_ops = 3;  // dedup by shape: number of last ops that are compared
-  // The fingerprints of the system are shapes, and `dedup` treats them as exact. Set by a check; workers
-  // elsewhere need to know.
-  bool prints_are_shapes = false;
+  uint32_t shape_ops = 3;  // dedup by shape or tree: number of last ops that are compared
+  // What the fingerprints of the system cover. To `dedup` they are exact. Set by a check; workers elsewhere
+  // need to know.
+  PrintKind prints = PrintKind::kWhole;
   SearchBounds bounds;
   unsigned threads = 1;
   StopRule stop = StopRule::kNever;

@@ -30,7 +30,7 @@ class Script : public WorkerLink {
   std::deque<message::Any> orders_;
 };
 
-const message::Begin kBegin{SearchOrder::kBreadthFirst, Dedup::kExact, false, 0};
+const message::Begin kBegin{SearchOrder::kBreadthFirst, Dedup::kExact, PrintKind::kWhole, 0};
 
 TEST(ServeSearchTest, ExpandsTheStatesThatItIsTold) {
   message::Expand expand;

@@ -31,7 +31,7 @@ namespace sisyfs::message {
 struct Begin {
   SearchOrder order;
   Dedup dedup;
-  bool prints_are_shapes;
+  PrintKind prints;
   uint32_t shape_ops;
 };
 struct Ready {

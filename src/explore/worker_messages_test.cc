@@ -8,10 +8,11 @@ namespace {
 using namespace message;
 
 TEST(WorkerMessagesTest, OrdersComeBackAsTheyWere) {
-  const auto begin = std::get<Begin>(*decode(encode(Begin{SearchOrder::kRarest, Dedup::kNone, true, 5})));
+  const auto begin =
+      std::get<Begin>(*decode(encode(Begin{SearchOrder::kRarest, Dedup::kNone, PrintKind::kTree, 5})));
   EXPECT_EQ(begin.order, SearchOrder::kRarest);
   EXPECT_EQ(begin.dedup, Dedup::kNone);
-  EXPECT_TRUE(begin.prints_are_shapes);
+  EXPECT_EQ(begin.prints, PrintKind::kTree);
   EXPECT_EQ(begin.shape_ops, 5u);
   Expand expand;
   expand.paths = {{0, 2}, {1, 0}};

@@ -27,20 +27,26 @@ Status Check::follow(const Script&) {
       "--script: it is a model in steps, which has no ops; link and index have ops with --set via=disk");
 }
 
+Status Check::follow_ace(uint32_t) {
+  return bad_input(
+      "--workload ace: it is a model in steps, which has no ops; link and index have ops with --set "
+      "via=disk");
+}
+
 namespace detail {
 
 Status accepts(const SearchOptions& options, const Offers& offers) {
   const bool walks = options.order == SearchOrder::kWalk;
   const bool best_first = is_best_first(options.order);
-  if (options.dedup == Dedup::kShape && !offers.shape)
+  if (is_coarse(options.dedup) && !offers.shape)
     return bad_input(
-        "this target has no tree whose shape could be known again: use --dedup exact, or --via disk where "
+        "this target has no tree that could be known again: use --dedup exact, or --via disk where "
         "there is one");
   if (walks && options.dedup != Dedup::kExact && options.dedup != Dedup::kNone)
     return bad_input("walks merge no states: use --dedup exact, which counts them, or none");
-  if (options.dedup == Dedup::kShape && options.order == SearchOrder::kDepthFirst)
+  if (is_coarse(options.dedup) && options.order == SearchOrder::kDepthFirst)
     return bad_input(
-        "dedup by shape needs --search bfs: which of the merged states stands for the others must "
+        "dedup by shape or tree needs --search bfs: which of the merged states stands for the others must "
         "not depend on threads");
   if (best_first && options.dedup == Dedup::kBitstate)
     return bad_input("a best-first search keeps its states: use --dedup exact or none, or --search bfs");

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ struct TriedOps {
   std::vector<Candidate> ops;
   std::vector<NotTried> not_tried;  // by the settings, in any state
   std::string absent;               // ops that the target does not have: "link, symlink"
+};
+
+// The workloads of ACE that a check follows.
+struct BoundedWorkloads {
+  uint32_t core_ops = 0;          // at most, in each
+  std::optional<uint64_t> count;  // none where there are too many to be counted
 };
 
 class Check {
@@ -86,8 +93,17 @@ class Check {
   // one of them.
   virtual Status follow(const Script& script);
 
+  // From now on only the workloads of ACE are tried, with so many core ops (workload/ace.h). Before any
+  // search. Bad input if the target or the number does not allow that.
+  virtual Status follow_ace(uint32_t core_ops);
+  // What it follows then. Counting takes a moment.
+  virtual std::optional<BoundedWorkloads> workloads() const { return std::nullopt; }
+
   // What is assumed of the device when the power goes, as a sentence; empty where it never does.
   virtual std::string device() const { return {}; }
+  // Which power cuts are tried at all, as a sentence, where the settings leave out others: then no search of
+  // this check proves anything.
+  virtual std::string cuts() const { return {}; }
   // How the memory of the target is saved, as a sentence; empty where it is a plain copy.
   virtual std::string snapshots() const { return {}; }
   // What its searches do not try, when these kinds of op were performed (CrashCounts::performed).

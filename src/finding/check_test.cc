@@ -92,6 +92,8 @@ TEST(AcceptsTest, WhatASystemDoesNotOfferIsRefused) {
   coverage.order = SearchOrder::kCoverage;
   saved.checkpoint.emplace();
   EXPECT_TRUE(refuses(shape, {}, {.shape = true}));
+  shape.dedup = Dedup::kTree;
+  EXPECT_TRUE(refuses(shape, {}, {.shape = true}));
   EXPECT_TRUE(refuses(recovery, {}, {.recovery = true}));
   EXPECT_TRUE(refuses(coverage, {}, {.edges = true}));
   EXPECT_TRUE(refuses(saved, {}, {.generations = true}));

@@ -31,6 +31,7 @@ bool is_possible(uint32_t mark, const DiskSetup& setup) {
   if (mark == kNoSpace) return setup.kind.claims.limited_space;
   if (mark == kAccessFailed) return setup.failures.most != 0 && setup.kind.has_disk();
   if (mark == kCutInRecovery && setup.cuts.nesting == 0) return false;
+  if (mark == kPowerCutInOp && setup.cuts.persisted) return false;
   if (mark == kFsckRepaired && setup.start.damage != nullptr) return true;
   return setup.cuts.enabled;
 }
@@ -87,8 +88,8 @@ class DiskCheck : public Check {
                                       setup().trouble ? setup().trouble().value_or("") : ""};
             },
     };
-    if (begin->prints_are_shapes)
-      serve_search(ShapedDiskSystem(system_, begin->shape_ops), *begin, search, report);
+    if (begin->prints != PrintKind::kWhole)
+      serve_search(ShapedDiskSystem(system_, begin->shape_ops, begin->prints), *begin, search, report);
     else
       serve_search(system_, *begin, search, report);
   }
@@ -108,7 +109,7 @@ class DiskCheck : public Check {
       result.stopped = Stop::kHarness;
       result.trouble = system_error(*trouble);
     }
-    if ((result.marks & kLeftOut) == 0 && !by_shape(options)) return result;
+    if ((result.marks & kLeftOut) == 0 && !by_shape(options) && !setup().cuts.persisted) return result;
     result.exhausted = false;
     result.verdict = merge(result.verdict, Verdict::kUnknown);
     return result;
@@ -185,15 +186,37 @@ class DiskCheck : public Check {
     if (Status s = check_expectations(script, start.expectation.now(), may_be_full); !s) return s;
     DiskSetup setup = this->setup();
     setup.script = std::make_shared<const Script>(script);
-    setup.max_system_ops = UINT32_MAX;
-    Result<DiskSystem> system = DiskSystem::make(std::move(setup), system_.workers().plan().further);
-    if (!system) return system.error();
-    system_ = *std::move(system);
-    return {};
+    return restart(std::move(setup));
+  }
+
+  // The names of a workload of ACE are its own, so only what the target cannot hold limits them.
+  Status follow_ace(uint32_t core_ops) override {
+    if (setup().start.damage != nullptr || setup().start.unmounted)
+      return bad_input(
+          "--workload ace begins with a mounted system, and this start is damaged or not mounted");
+    Bounds bounds = system_.workers().plan().bounds;
+    bounds.max_files = setup().kind.limits.max_files;
+    bounds.max_depth = setup().kind.limits.max_depth;
+    Result<AceWorkload> ace = AceWorkload::make(bounds, core_ops);
+    if (!ace) return ace.error();
+    DiskSetup setup = this->setup();
+    setup.ace = std::make_shared<const AceWorkload>(*std::move(ace));
+    return restart(std::move(setup));
+  }
+  std::optional<BoundedWorkloads> workloads() const override {
+    if (setup().ace == nullptr) return std::nullopt;
+    DiskSystemState start;
+    system_.initial(start);
+    return BoundedWorkloads{setup().ace->core_ops(), setup().ace->count(start.expectation.now())};
   }
 
   std::string device() const override {
     return setup().cuts.enabled ? describe(setup().cuts.device, setup().kind.disks) : std::string();
+  }
+  std::string cuts() const override {
+    if (!setup().cuts.enabled || !setup().cuts.persisted) return {};
+    return "the power went only right after a call that had promised something, and nothing that was written "
+           "was lost: to prove, use another value of crash";
   }
   std::string snapshots() const override { return setup().kind.snapshots; }
 
@@ -205,13 +228,26 @@ class DiskCheck : public Check {
     return {workers.left_out(), workers.sampled(), workers.stood_for(),
             workers.runs(),     workers.images(),  workers.performed().bits()};
   }
-  static bool by_shape(const SearchOptions& options) { return options.dedup == Dedup::kShape; }
-  ShapedDiskSystem shaped(const SearchOptions& options) const { return {system_, options.shape_ops}; }
+  static bool by_shape(const SearchOptions& options) { return is_coarse(options.dedup); }
+  static PrintKind prints_of(const SearchOptions& options) {
+    return options.dedup == Dedup::kTree ? PrintKind::kTree : PrintKind::kShape;
+  }
+  ShapedDiskSystem shaped(const SearchOptions& options) const {
+    return {system_, options.shape_ops, prints_of(options)};
+  }
   // To the search a shape is a fingerprint like any other.
   static SearchOptions exact(SearchOptions options) {
+    options.prints = prints_of(options);
     options.dedup = Dedup::kExact;
-    options.prints_are_shapes = true;
     return options;
+  }
+  // The workload says how many syncs and power cuts there are.
+  Status restart(DiskSetup setup) {
+    setup.max_system_ops = UINT32_MAX;
+    Result<DiskSystem> system = DiskSystem::make(std::move(setup), system_.workers().plan().further);
+    if (!system) return system.error();
+    system_ = *std::move(system);
+    return {};
   }
   // Why the target cannot do the op; empty if it can.
   std::string cannot_do(const Op& op) const {

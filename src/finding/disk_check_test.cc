@@ -134,8 +134,44 @@ TEST(DiskCheckTest, ASearchByShapeProvesNothing) {
   SearchOptions options;
   options.bounds.depth = 3;
   EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kPass);
-  options.dedup = Dedup::kShape;
-  EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kUnknown);
+  for (const Dedup dedup : {Dedup::kShape, Dedup::kTree}) {
+    options.dedup = dedup;
+    EXPECT_EQ((*check)->search(options, {}).verdict, Verdict::kUnknown);
+  }
+}
+
+TEST(DiskCheckTest, PersistedPowerCutsProveNothing) {
+  DiskSetup setup = toy_setup();
+  setup.cuts.persisted = true;
+  const SearchResult right = search(setup);
+  EXPECT_EQ(right.verdict, Verdict::kUnknown);
+  EXPECT_FALSE(right.exhausted);
+  EXPECT_GT(right.crash_states, 0u);
+  EXPECT_GT(right.left_out, 0u);
+  EXPECT_NE((*make_disk_check(setup))->cuts(), "");
+  EXPECT_EQ((*make_disk_check(toy_setup()))->cuts(), "");
+  setup = toy_setup({.no_flush = true});
+  EXPECT_NE(search(setup).findings, 0u);
+  setup.cuts.persisted = true;
+  EXPECT_EQ(search(setup).findings, 0u) << "the mistake needs a lost write";
+  setup.cuts.nesting = 1;
+  EXPECT_FALSE(make_disk_check(setup));
+}
+
+// The toy knows two names and no directories.
+TEST(DiskCheckTest, BoundedWorkloadsAreFollowedToTheirEnd) {
+  const auto check = make_disk_check(toy_setup());
+  EXPECT_FALSE((*check)->workloads());
+  ASSERT_TRUE((*check)->follow_ace(2));
+  ASSERT_TRUE((*check)->workloads());
+  EXPECT_EQ((*check)->workloads()->core_ops, 2u);
+  EXPECT_GT((*check)->workloads()->count, 4u);
+  const SearchResult right = (*check)->search({}, {});
+  EXPECT_EQ(right.verdict, Verdict::kPass);
+  EXPECT_TRUE(right.exhausted);
+  const auto wrong = make_disk_check(toy_setup({.no_flush = true}));
+  ASSERT_TRUE((*wrong)->follow_ace(1));
+  EXPECT_EQ(catalogued_search(**wrong, {}).findings, bit(FindingKind::kNotAllowed));
 }
 
 TEST(DiskCheckTest, AnIsolatedTargetIsSearchedByOneThread) {

@@ -57,6 +57,8 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
   if (setup.kind.has_disk()) {
     if (!setup.cuts.enabled)
       add(setup.kind.has_fsck ? "power cuts, recovery and fsck" : "power cuts and recovery", "crash=lazy");
+    else if (setup.cuts.persisted)
+      add("power cuts within calls, lost writes", "crash=lazy");
     else if (setup.cuts.nesting == 0)
       add("power cuts in recovery", "nesting=1");
     if (setup.failures.most == 0)
@@ -64,6 +66,10 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
   }
   if (setup.script != nullptr) {
     all.push_back({"ops that the script does not name", ""});
+    return all;
+  }
+  if (setup.ace != nullptr) {
+    all.push_back({"ops outside of the bounded workloads", ""});
     return all;
   }
   if (!setup.bounds.impossible) add("ops that must fail", "impossible=on");

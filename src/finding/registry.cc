@@ -15,6 +15,8 @@ void CheckRegistry::add(CheckEntry entry) {
 
 Result<const CheckEntry*> CheckRegistry::find(std::string_view name) const {
   if (const auto at = entries_.find(name); at != entries_.end()) return &at->second;
+  if (const auto at = renamed_.find(name); at != renamed_.end())
+    return bad_input(fmt::format("the target '{}' is called '{}' now", name, at->second));
   std::string names;
   for (const auto& [known, entry] : entries_) names += (names.empty() ? "" : ", ") + known;
   const char* others =

@@ -50,6 +50,8 @@ class CheckRegistry {
  public:
   // The name is new.
   void add(CheckEntry entry);
+  // A name that a target had before, which nothing has now. The error of find() has the new one.
+  void rename(std::string before, std::string now) { renamed_.emplace(std::move(before), std::move(now)); }
   // An entry of the list. The error names the targets that there are. Lives as long as the registry.
   Result<const CheckEntry*> find(std::string_view name) const;
   // Names that are not in the list go to the loader, if it handles them.
@@ -68,6 +70,7 @@ class CheckRegistry {
   bool is_loadable(std::string_view name) const;
 
   std::map<std::string, CheckEntry, std::less<>> entries_;
+  std::map<std::string, std::string, std::less<>> renamed_;  // from the name before to the name now
   TargetLoader loader_;
 };
 

@@ -29,6 +29,20 @@ TEST(RegistryTest, ErrorsNameWhatThereIs) {
   EXPECT_EQ((*checks.find("flat"))->summary, "files of whole units");
 }
 
+TEST(RegistryTest, ANameOfBeforeIsRefusedWithTheNameOfNow) {
+  CheckRegistry checks = registry();
+  checks.rename("plain", "flat");
+  EXPECT_EQ(checks.make("plain", {}).error().message, "the target 'plain' is called 'flat' now");
+  EXPECT_EQ(checks.isolation_of("plain"), Isolation::kNone);
+}
+
+// The name of a plug-in became that of a model: the model is what is meant.
+TEST(RegistryTest, ATargetTakesANameOfBefore) {
+  CheckRegistry checks = registry();
+  checks.rename("flat", "also");
+  EXPECT_EQ((*checks.find("flat"))->name, "flat");
+}
+
 TEST(RegistryTest, ASetupNamesOnlyWhatDiffersFromTheDefaults) {
   const auto named = registry().make("flat", {"cache=off", "files=4", "files=2"});
   ASSERT_TRUE(named);

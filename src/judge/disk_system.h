@@ -104,19 +104,22 @@ class DiskSystem {
   State initial_;
 };
 
-// The same system, whose states are known again by their shape.
+// The same system, whose states are known again by their shape or tree.
 class ShapedDiskSystem {
  public:
   using State = DiskSystemState;
 
   // Borrows the system.
-  ShapedDiskSystem(const DiskSystem& system, uint32_t ops) : system_(system), ops_(ops) {}
+  ShapedDiskSystem(const DiskSystem& system, uint32_t ops, PrintKind prints = PrintKind::kShape)
+      : system_(system), ops_(ops), by_tree_(prints == PrintKind::kTree) {}
 
   void initial(State& to) const { system_.initial(to); }
-  Digest fingerprint(const State& state) const { return shape_print(state, ops_); }
+  Digest fingerprint(const State& state) const {
+    return by_tree_ ? tree_print(state, ops_) : shape_print(state, ops_);
+  }
   template <class Sink>
   void expand(const State& from, Sink& sink) const {
-    system_.expand(from, sink, keeps_states<Sink> ? Parts::kAll : Parts::kShape);
+    system_.expand(from, sink, keeps_states<Sink> ? Parts::kAll : by_tree_ ? Parts::kTree : Parts::kShape);
   }
   bool follow(const State& from, Choice choice, State& to, StopSignal stop = {}) const {
     return system_.follow(from, choice, to, stop);
@@ -125,6 +128,7 @@ class ShapedDiskSystem {
  private:
   const DiskSystem& system_;
   uint32_t ops_;
+  bool by_tree_;
 };
 
 }  // namespace sisyfs

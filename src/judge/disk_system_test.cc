@@ -118,5 +118,17 @@ TEST(ShapedDiskSystemTest, MergesMoreThanTheSystemItself) {
   EXPECT_EQ(coarse.findings & ~exact.findings, 0u);
 }
 
+// By tree, /a alone and /b alone are two states; by shape they are one.
+TEST(ShapedDiskSystemTest, ByTreeMergesLessThanByShape) {
+  const Result<DiskSystem> system = system_of({.hint = true});
+  for (const uint32_t depth : {2u, 3u, 4u}) {
+    const uint64_t exact = search(*system, depth).states;
+    const uint64_t trees = search(ShapedDiskSystem(*system, 1, PrintKind::kTree), depth).states;
+    const uint64_t shapes = search(ShapedDiskSystem(*system, 1), depth).states;
+    EXPECT_LE(shapes, trees) << depth;
+    EXPECT_LT(trees, exact) << depth;
+  }
+}
+
 }  // namespace
 }  // namespace sisyfs::disk_system_test

@@ -25,10 +25,11 @@ struct DiskSystemState {
   Expectation expectation;
   std::optional<Tree> saved_tree;  // what the op snapshot kept, until restore brings it back
   std::vector<Snapshot> values;    // of further judges, in their order
-  // How it came about, for dedup by shape; not in `print`.
+  Digest known;                    // the part of `print` that does not come from disk and memory
+  // How it came about, for dedup by shape and tree; not in `print`.
   uint32_t system_ops = 0;  // those that max_system_ops counts, so far
   uint32_t failures = 0;    // injected failures so far; this one is in `print`
-  uint32_t script_at = 0;   // with a script: the position in it; in `print`
+  uint32_t script_at = 0;   // with a script or ACE: the position in it; in `print`
   Digest shape;             // of the tree now
   uint64_t last_ops = 0;    // kinds, one byte for each, the last one lowest: OpKind plus one, and these bits
 
@@ -42,14 +43,30 @@ struct DiskSystemState {
 // The fingerprint of all states in which a path ended.
 inline constexpr Digest kOverPrint{0x6f766572, 1};
 
+// The kinds of the last `ops` ops.
+inline uint64_t last_kinds(const DiskSystemState& state, uint32_t ops) {
+  return ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
+}
+
 // What dedup by shape takes for one state: equal shapes of trees, as many ops on the whole system, and the
 // same kinds of the last `ops` (at most 8) ops. Coarse: it says nothing of disk, memory or what is in doubt.
 inline Digest shape_print(const DiskSystemState& state, uint32_t ops) {
   if (state.over) return kOverPrint;
-  const uint64_t last = ops >= 8 ? state.last_ops : state.last_ops & ((uint64_t{1} << (8 * ops)) - 1);
+  const uint64_t last = last_kinds(state, ops);
   const Digest script = state.script_at == 0 ? Digest() : digest_at(4, Digest{0, state.script_at});
   return digest_at(state.damaged ? 3 : 1, state.shape) + digest_at(2, Digest{state.system_ops, last}) +
          script;
+}
+
+// What dedup by tree takes for one state: equal trees and expectations, and the same kinds of the last `ops`
+// (at most 8) ops; and all else in a fingerprint that does not come from disk and memory.
+inline Digest tree_print(const DiskSystemState& state, uint32_t ops) {
+  if (state.over) return kOverPrint;
+  return digest_at(state.damaged     ? 3
+                   : state.unmounted ? 2
+                                     : 1,
+                   state.known) +
+         digest_at(4, Digest{0, last_kinds(state, ops)});
 }
 
 // A choice, taken apart: an op that runs to its end, or a power cut during it.

@@ -47,5 +47,24 @@ TEST(ShapePrintTest, AllPathsThatEndedAreOne) {
   EXPECT_EQ(shape_print(state, 2), shape_print(other, 2));
 }
 
+TEST(TreePrintTest, CoversAllButDiskAndMemory) {
+  DiskSystemState state, other;
+  state.last_ops = other.last_ops = 0x010203;
+  other.print = Digest{1, 2};
+  other.shape = Digest{1, 2};
+  EXPECT_EQ(tree_print(other, 2), tree_print(state, 2));
+  other.last_ops = 0xff0203;
+  EXPECT_EQ(tree_print(other, 2), tree_print(state, 2));
+  EXPECT_NE(tree_print(other, 3), tree_print(state, 3));
+  other = state;
+  other.known = Digest{1, 2};
+  EXPECT_NE(tree_print(other, 2), tree_print(state, 2));
+  other = state;
+  other.damaged = true;
+  EXPECT_NE(tree_print(other, 2), tree_print(state, 2));
+  state.over = other.over = true;
+  EXPECT_EQ(tree_print(other, 2), tree_print(state, 2));
+}
+
 }  // namespace
 }  // namespace sisyfs::system_state_test

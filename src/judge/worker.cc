@@ -69,7 +69,17 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
         "crash=lazy cannot be combined with a device that scatters writes. It is not needed there: the "
         "device "
         "keeps order, so there are few crash states. Use crash=subsets");
+  if (setup.cuts.persisted && setup.cuts.nesting != 0)
+    return bad_input(
+        "crash=persisted cuts the power only right after a call of the workload, so nesting needs another "
+        "value "
+        "of crash");
   Bounds bounds = bounds_for(setup.kind, setup.bounds);
+  if (const Status fits = check_start_image(setup.start.image, setup.kind, bounds); !fits)
+    return fits.error();
+  if (setup.start.image != StartImage::kNew && setup.start.unmounted)
+    return bad_input("first_mount=on begins on a new disk, and start has another one");
+  bounds.variety.ballast = setup.start.image != StartImage::kNew;
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
@@ -105,7 +115,8 @@ int Worker::put_initial(DiskSystemState& to) {
   to.system_ops = to.failures = to.script_at = 0;
   to.last_ops = 0;
   to.shape = tree.shape();
-  to.print = print_of(machine_.settler().print_of(to.disk), to);
+  set_known(to);
+  set_print(machine_.settler().print_of(to.disk), to);
   return 0;
 }
 
@@ -119,6 +130,8 @@ void Worker::begin(const DiskSystemState& from, StopSignal stop) {
     ops_.assign(1, {Op::of(OpKind::kRemount)});
   else if (setup_.script != nullptr)
     list_script(from);
+  else if (setup_.ace != nullptr)
+    list_ace(from);
   else
     workload_.from(from.expectation.now(), &ops_);
   if (from.system_ops >= setup_.max_system_ops)
@@ -146,6 +159,15 @@ void Worker::list_script(const DiskSystemState& from) {
     if (cut != 0) ops_.back().op.demand = 0;
     places_.push_back({next | cut, setup_.script->may_cut(line), line.after});
   });
+}
+
+void Worker::list_ace(const DiskSystemState& from) {
+  ops_.clear();
+  setup_.ace->from(from.script_at, from.expectation.now(), &ace_next_);
+  for (const AceWorkload::Next& next : ace_next_) {
+    ops_.push_back({next.op});
+    places_.push_back({next.position, next.may_cut});
+  }
 }
 
 void Worker::begin_op(const Op& op) {
@@ -373,23 +395,30 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   to.failures = from_->failures + (machine_.episode().failed ? 1 : 0);
   to.script_at = op_.place.next;
   if (setup_.script != nullptr && setup_.script->demands()) to.script_at |= DiskSystemState::kAfterCut;
+  if (setup_.ace != nullptr) to.script_at = AceWorkload::kEnd;
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | op_.letter;
   to.shape = recovery.tree.shape();
   return true;
 }
 
-void Worker::end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const {
-  to.memory = recovery.memory;
+void Worker::expect_comeback(const Recovery& recovery, DiskSystemState& to) const {
   to.expectation = reference_.expect(recovery.tree);
   to.saved_tree.reset();
   to.values.clear();
   for (const auto& judge : further_) to.values.push_back(judge->after_comeback());
-  to.print = print_of(disk_print, to);
+  set_known(to);
+}
+
+void Worker::end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const {
+  to.memory = recovery.memory;
+  expect_comeback(recovery, to);
+  set_print(disk_print, to);
 }
 
 void Worker::put_crash(DiskSystemState& to, Parts parts) {
   const Recovery& recovered = machine_.cuts().recovered();
   if (!begin_comeback(recovered, to) || parts == Parts::kShape) return;
+  if (parts == Parts::kTree) return expect_comeback(recovered, to);
   const CrashState* built = machine_.cuts().built();
   const Digest* known = built == nullptr ? nullptr : crash_prints_.find(built->digest());
   Digest disk_print;
@@ -422,27 +451,33 @@ void Worker::put_end(DiskSystemState& to, Parts parts) {
   to.last_ops = from_->last_ops << 8 | op_.letter;
   to.shape = reference_.after().now().shape();
   if (parts == Parts::kShape) return;
-  to.disk = machine_.settler().settle(machine_.disk());
-  to.memory = machine_.memory();
   to.expectation = reference_.after();
   to.saved_tree = from_->saved_tree;
   if (op_.kind == OpKind::kSnapshot && succeeded) to.saved_tree = from_->expectation.now();
   if (op_.kind == OpKind::kRestore && succeeded) to.saved_tree.reset();
   to.values.clear();
   for (const auto& judge : further_) to.values.push_back(judge->after_op());
-  to.print = print_of(machine_.settler().print_of(to.disk), to);
+  set_known(to);
+  if (parts == Parts::kTree) return;
+  to.disk = machine_.settler().settle(machine_.disk());
+  to.memory = machine_.memory();
+  set_print(machine_.settler().print_of(to.disk), to);
 }
 
 // Where ops on the whole system are limited, their number decides what may follow.
-Digest Worker::print_of(const Digest& disk, const DiskSystemState& state) const {
-  Digest print = digest_at(2, disk) + digest_at(3, state.expectation.digest());
-  if (!mutant(Mutant::kPrintWithoutMemory)) print += digest_at(1, state.memory.digest());
+void Worker::set_known(DiskSystemState& state) const {
+  Digest print = digest_at(3, state.expectation.digest());
   if (setup_.max_system_ops != UINT32_MAX) print += digest_at(4, Digest{0, state.system_ops});
   if (state.saved_tree) print += digest_at(5, state.saved_tree->digest());
   if (state.script_at != 0) print += digest_at(7, Digest{0, state.script_at});
   if (state.failures != 0) print += digest_at(6, Digest{0, state.failures});
   for (size_t i = 0; i < state.values.size(); ++i) print += digest_at(8 + i, state.values[i].digest());
-  return print;
+  state.known = print;
+}
+
+void Worker::set_print(const Digest& disk, DiskSystemState& state) {
+  state.print = state.known + digest_at(2, disk);
+  if (!mutant(Mutant::kPrintWithoutMemory)) state.print += digest_at(1, state.memory.digest());
 }
 
 }  // namespace sisyfs

@@ -32,6 +32,7 @@ enum class Parts : uint8_t {
   kAll,
   kPrint,  // what DiskSystem::fingerprint() uses
   kShape,  // what shape_print() uses
+  kTree,   // what tree_print() uses
 };
 
 // What all workers of a check share. Immutable.
@@ -99,7 +100,7 @@ class Worker {
   bool op_is_over() const { return op_.over; }
 
  private:
-  // Where an op of a script leads to.
+  // Where an op of a script, or of a workload of ACE, leads to.
   struct ScriptPlace {
     uint32_t next = 0;  // position behind it
     bool may_cut = true;
@@ -126,6 +127,7 @@ class Worker {
   };
 
   void list_script(const DiskSystemState& from);
+  void list_ace(const DiskSystemState& from);
   void begin_op(const Op& op);
   bool run_this_way(const Op& op);
   void run_repair();
@@ -137,8 +139,11 @@ class Worker {
   // Digest by which each distinct outcome of a power cut is reported once.
   Digest crash_digest();
   bool begin_comeback(const Recovery& recovery, DiskSystemState& to) const;
+  void expect_comeback(const Recovery& recovery, DiskSystemState& to) const;
   void end_comeback(const Recovery& recovery, const Digest& disk_print, DiskSystemState& to) const;
-  Digest print_of(const Digest& disk, const DiskSystemState& state) const;
+  void set_known(DiskSystemState& state) const;
+  // After set_known().
+  static void set_print(const Digest& disk, DiskSystemState& state);
 
   const CheckPlan& plan_;
   const DiskSetup& setup_;
@@ -149,7 +154,8 @@ class Worker {
   AccessJudge access_;
   std::vector<std::unique_ptr<Judge>> further_;
   std::vector<Candidate> ops_;
-  std::vector<ScriptPlace> places_;  // with a script: of each of these ops
+  std::vector<ScriptPlace> places_;          // with a script or ACE: of each of these ops
+  std::vector<AceWorkload::Next> ace_next_;  // scratch
   const DiskSystemState* from_ = nullptr;
   StopSignal stop_;
   OpAtHand op_;

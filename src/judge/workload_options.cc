@@ -129,9 +129,11 @@ std::vector<OptionSpec> cut_specs(std::string_view prefix, std::string_view cras
   const auto says = [&](std::string_view text) { return std::string(prefix) + std::string(text); };
   return {
       OptionSpec::choice(
-          "crash", {"prefixes", "subsets", "lazy", "none"}, crash,
-          says("crash states: prefixes, subsets (enumerated, bounded), lazy (all subsets, decided on first "
-               "read), none")),
+          "crash", {"prefixes", "subsets", "lazy", "persisted", "none"}, crash,
+          says(
+              "crash states: prefixes, subsets (enumerated, bounded), lazy (all subsets, decided on first "
+              "read), persisted (cheap, proves nothing: only right after a call that promised something, and "
+              "nothing is lost), none")),
       OptionSpec::choice(
           "device", {"by-crash", "ordered", "torn", "disk", "scattered", "hostile"}, "by-crash",
           says("what a power cut may do to unflushed writes: by-crash (as `crash` implies), ordered (keeps a "
@@ -172,6 +174,13 @@ OptionSpec both_ways_spec(bool by_default) {
 OptionSpec first_mount_spec() {
   return OptionSpec::flag("first_mount", false,
                           "begin before the first mount: power cuts may lose what format left unflushed");
+}
+
+OptionSpec start_spec() {
+  return OptionSpec::choice("start", {"new", "aged", "full"}, "new",
+                            "the file system at the start: new, aged (a few hundred calls have fragmented "
+                            "it), or full (files fill it up "
+                            "to a few blocks)");
 }
 
 OptionSpec failures_spec() {
@@ -224,11 +233,14 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   keep_whole(setup.kind, options.differs("atomic"), setup.cuts.device);
   setup.cuts.enabled = crash != "none";
   setup.cuts.lazy = crash == "lazy";
+  setup.cuts.persisted = crash == "persisted";
   setup.cuts.enumeration.samples = static_cast<uint32_t>(options.integer("samples"));
   setup.cuts.enumeration.seed = static_cast<uint64_t>(options.integer("sample_seed"));
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
+  if (options.has("start") && options.choice_text("start") == "aged") setup.start.image = StartImage::kAged;
+  if (options.has("start") && options.choice_text("start") == "full") setup.start.image = StartImage::kFull;
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 

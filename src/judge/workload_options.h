@@ -47,6 +47,9 @@ OptionSpec both_ways_spec(bool by_default = false);
 // The option first_mount, for targets that can be saved while they are not mounted. set_cuts() reads it.
 OptionSpec first_mount_spec();
 
+// The option start, for targets that take any name. set_cuts() reads it.
+OptionSpec start_spec();
+
 // The option failures, for targets that handle I/O errors. Its value goes to DiskSetup::failures.
 OptionSpec failures_spec();
 

@@ -37,6 +37,13 @@ TEST(WorkloadOptionsTest, WhatIsSaidCountsMoreThanTheDefault) {
   EXPECT_EQ(setup.cuts.nesting, 1u);
 }
 
+TEST(WorkloadOptionsTest, PersistedIsNoOtherKindOfCrashState) {
+  const DiskSetup setup = setup_with(kPlainDiskCuts, {"crash=persisted"});
+  EXPECT_TRUE(setup.cuts.enabled && setup.cuts.persisted);
+  EXPECT_FALSE(setup.cuts.lazy);
+  EXPECT_FALSE(setup_with(kPlainDiskCuts, {}).cuts.persisted);
+}
+
 // The bounds of a workload with these options, in units.
 Bounds bounds_with(Width width, std::vector<std::string> settings, std::vector<OptionSpec> specs = {}) {
   for (OptionSpec& spec : call_specs(width)) specs.push_back(std::move(spec));

@@ -48,6 +48,7 @@ PromiseScope promise_of(const TargetKind& kind, OpKind performed) {
 
 Machine::Machine(const DiskSetup& setup, const Bounds& bounds, const CheckRules& rules, const Image& blank)
     : setup_(setup),
+      bounds_(bounds),
       target_(setup.kind.make()),
       abilities_{target_->saves_memory(), target_->fails_allocations(), target_->has_faults(),
                  target_->reaches_marks(), target_->covers_code()},
@@ -93,11 +94,16 @@ int Machine::start_unmounted(Tree* tree) {
 
 // Does the ops of the start and unmounts. EIO if one answers what it should not.
 int Machine::run_start(Tree* tree) {
-  if (setup_.start.ops.empty() && setup_.start.damage == nullptr) return 0;
+  const StartSetup& start = setup_.start;
+  if (start.ops.empty() && start.damage == nullptr && start.image == StartImage::kNew) return 0;
   if (const int error = target_->mount(media_)) return error;
   for (const Op& op : setup_.start.ops) {
     const OpResult expected = sisyfs::apply(op, *tree), answer = target_->apply(op);
     if (!(answer == expected)) return answer.error != 0 ? answer.error : EIO;
+  }
+  if (start.image != StartImage::kNew) {
+    const auto call = [&](const Op& op) { return target_->apply(op); };
+    if (const int error = make_start_image(start.image, setup_.kind, bounds_, call, *tree)) return error;
   }
   const Walk walk = target_->walk();
   if (walk.error != 0 || !(walk.tree == *tree)) return walk.error != 0 ? walk.error : EIO;

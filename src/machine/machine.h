@@ -101,6 +101,7 @@ class Machine {
   uint32_t take_faults() { return abilities_.faults == nullptr ? 0 : abilities_.faults->take_faults(); }
 
   const DiskSetup& setup_;
+  const Bounds& bounds_;
   std::unique_ptr<Target> target_;
   const Abilities abilities_;
   Media media_;

@@ -7,6 +7,10 @@
 
 namespace sisyfs {
 
+namespace {
+constexpr EnumerationBound kNewestOnly{.newest_only = true};
+}  // namespace
+
 PowerCuts::Level::Level(const DiskSetup& setup, const Image& blank)
     : none(setup.cuts.device, blank), points(setup.cuts.device, MediaState(blank)), eager(none), lazy(none) {}
 
@@ -23,10 +27,18 @@ void PowerCuts::begin(Level& level, const CrashPoint& point) {
   level.at_point = true;
   level.judged = 0;
   if (setup_.cuts.lazy) return level.lazy.restart(point.epoch);
-  level.eager.restart(point.epoch, setup_.cuts.enumeration);
+  level.eager.restart(point.epoch, setup_.cuts.persisted ? kNewestOnly : setup_.cuts.enumeration);
   if (level.eager.complete()) return;
   cut_short_ = true;
   counts_.left_out += level.eager.cut_off();
+}
+
+const CrashPoint* PowerCuts::next_point() {
+  while ((point_ = levels_[0]->points.next()) != nullptr) {
+    if (!setup_.cuts.persisted || point_->reason == CrashPointReason::kAfterPromise) break;
+    leave_point();
+  }
+  return point_;
 }
 
 void PowerCuts::begin_point() {

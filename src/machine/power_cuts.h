@@ -16,6 +16,9 @@
 // A system may leave a part of its recovery to its first write (RecoverySetup::with_first_write). The power
 // cuts in that write follow those in the recovery, at the same level.
 //
+// With CutSetup::persisted only the crash points right after a promise are tried, each with one crash state:
+// everything that was written until then. CrashMonkey does the same.
+//
 // A power cut in recovery is skipped as long as recovery has changed nothing that it had read: a second
 // recovery then reads the same and does the same (FiSC, 6.1).
 #pragma once
@@ -50,8 +53,8 @@ class PowerCuts {
     levels_[0]->points.restart(state, judged);
     levels_[0]->serial = state.log.next_serial();
   }
-  // The next crash point of the log, or null.
-  const CrashPoint* next_point() { return point_ = levels_[0]->points.next(); }
+  // The next crash point of the log, or null. Points that the setup leaves out are counted and passed over.
+  const CrashPoint* next_point();
   // The outcomes of that point come next.
   void begin_point();
   // The next one; false if there is none.

@@ -124,6 +124,24 @@ TEST(PowerCutsTest, ABrokenRecoveryIsNotCutAgain) {
   EXPECT_THAT(tried.trees[1], testing::IsEmpty());
 }
 
+TEST(PowerCutsTest, WithPersistedOneStateIsTriedAfterEachPromise) {
+  DiskSetup setup = with_cuts(false);
+  setup.cuts.persisted = true;
+  const Tried nothing = cut_in(setup, {kCreateA});
+  EXPECT_EQ(nothing.outcomes, 0u) << "create promises nothing";
+  EXPECT_NE(nothing.counts.left_out, StateCount(0));
+  const Tried synced = cut_in(setup, {kCreateA, kSync});
+  EXPECT_EQ(synced.outcomes, 1u);
+  EXPECT_THAT(synced.promises, ElementsAre(1u));
+  EXPECT_THAT(synced.trees[0], ElementsAre("a"));
+  // What should have been flushed was written, and is not lost: this mistake needs a lost write.
+  setup = with_cuts(false, {.no_flush = true});
+  setup.cuts.persisted = true;
+  const Tried unflushed = cut_in(setup, {kCreateA, kSync});
+  EXPECT_THAT(unflushed.trees[0], ElementsAre("a"));
+  EXPECT_NE(unflushed.counts.left_out, StateCount(0));
+}
+
 TEST(PowerCutsTest, WhatABoundLeavesOutIsCounted) {
   const Tried all = cut_in(with_cuts(false, {.no_flush = true}), {kCreateA, kCreateB});
   EXPECT_FALSE(all.cut_short);

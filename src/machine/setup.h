@@ -17,7 +17,9 @@
 #include "crash/device_model.h"
 #include "disk/media.h"
 #include "explore/search.h"
+#include "machine/start_image.h"
 #include "target/target_kind.h"
+#include "workload/ace.h"
 #include "workload/script.h"
 
 namespace sisyfs {
@@ -28,8 +30,11 @@ struct CutSetup {
   DeviceModel device;            // what a power cut may leave
   EnumerationBound enumeration;  // how many crash states are built, where they are built one by one
   bool lazy = false;             // crash states are decided as recovery reads; no bound is needed
-  uint32_t nesting = 0;          // power cuts in recovery, in the recovery from that, and so on, at most
-  bool all_nested = false;       // also where recovery has changed nothing that it had read
+  // The power goes only right after a call that promised something has returned, and nothing that was written
+  // is lost. All other crash states are left out.
+  bool persisted = false;
+  uint32_t nesting = 0;     // power cuts in recovery, in the recovery from that, and so on, at most
+  bool all_nested = false;  // also where recovery has changed nothing that it had read
 };
 
 // Calls into the system below that fail.
@@ -57,6 +62,7 @@ struct RecoverySetup {
 // makes the repair report is no finding; what is left after the repair is.
 struct StartSetup {
   std::vector<Op> ops;
+  StartImage image = StartImage::kNew;  // after these ops
   // Without ops and damage: the search begins before the first mount. Nothing that format left unflushed is
   // durable, and the first step is the mount (remount).
   bool unmounted = false;
@@ -80,8 +86,9 @@ struct DiskSetup {
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most.
   uint32_t max_system_ops = UINT32_MAX;
   MoveLimits limits;
-  std::shared_ptr<const Script> script;  // its ops are tried instead of those of `bounds`; null: none
-  unsigned memo_bits = 12;               // each worker remembers up to 2^this recoveries, and as many walks
+  std::shared_ptr<const Script> script;    // its ops are tried instead of those of `bounds`; null: none
+  std::shared_ptr<const AceWorkload> ace;  // likewise the workloads of ACE; null: none
+  unsigned memo_bits = 12;                 // each worker remembers up to 2^this recoveries, and as many walks
   // Names of the options of the target: a report suggests only these.
   std::vector<std::string> options;
   // Why what was found cannot be relied on, if so; asked after a search.

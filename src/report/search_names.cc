@@ -14,6 +14,7 @@ constexpr std::pair<std::string_view, SearchOrder> kOrders[] = {
 };
 constexpr std::pair<std::string_view, Dedup> kDedups[] = {{"exact", Dedup::kExact},
                                                           {"shape", Dedup::kShape},
+                                                          {"tree", Dedup::kTree},
                                                           {"bitstate", Dedup::kBitstate},
                                                           {"none", Dedup::kNone}};
 

@@ -49,18 +49,22 @@ std::string order_text(const SearchOptions& options) {
   return "";
 }
 
-std::string coverage_text(const SearchOptions& options, const SearchResult& result) {
+std::string coverage_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool best_first = is_best_first(options.order);
-  const bool lossy = options.dedup == Dedup::kBitstate || options.dedup == Dedup::kShape;
+  const bool lossy = options.dedup == Dedup::kBitstate || is_coarse(options.dedup);
+  if (check.workloads() && result.stopped == Stop::kNo && !lossy)
+    return fmt::format("every bounded workload was walked to its end, {}",
+                       result.exhausted ? "and nothing else" : "but not with every power cut");
   if (result.exhausted && !lossy) return "the state space is exhausted: a greater depth adds nothing";
   if (result.stopped != Stop::kNo) return stop_text(result.stopped) + ": what lies beyond was not looked at";
   if (options.order == SearchOrder::kWalk)
     return "random walks, which find and prove nothing: what they did not meet may be there";
   if (options.dedup == Dedup::kBitstate)
     return "no new states were met, but some may have been taken for others: to prove, use --dedup exact";
-  if (options.dedup == Dedup::kShape)
+  if (is_coarse(options.dedup))
     return fmt::format(
-        "of each shape one state was followed{}, and the others were not: to prove, use --dedup exact",
+        "of each {} one state was followed{}, and the others were not: to prove, use --dedup exact",
+        options.dedup == Dedup::kTree ? "tree" : "shape",
         options.bounds.depth == SearchBounds::kNoDepth ? ""
                                                        : fmt::format(", to depth {}", options.bounds.depth));
   if (best_first && result.unexpanded != 0)
@@ -72,8 +76,15 @@ std::string coverage_text(const SearchOptions& options, const SearchResult& resu
     return "a bound of the target left something out: not all that is possible was looked at";
   return fmt::format("every path of {} was walked{}; {} at that depth {} not expanded",
                      plural(options.bounds.depth, "step"),
-                     result.left_out == 0 ? "" : ", but not with every power cut",
+                     result.left_out == 0 && check.cuts().empty() ? "" : ", but not with every power cut",
                      plural(result.unexpanded, "state"), result.unexpanded == 1 ? "was" : "were");
+}
+
+std::string workloads_text(const BoundedWorkloads& workloads) {
+  return fmt::format(
+      "{} of {}, each with a persistence point or none, and one after the last",
+      workloads.count ? plural(*workloads.count, "bounded workload") : "the bounded workloads",
+      workloads.core_ops == 1 ? "1 core op" : fmt::format("1 to {} core ops", workloads.core_ops));
 }
 
 // What is not kept in a checkpoint is counted anew.
@@ -81,8 +92,11 @@ const char* since_when(const SearchOptions& options) {
   return options.resume == nullptr ? "" : ", since the search was resumed";
 }
 
-std::string left_out_text(const SearchOptions& options, const SearchResult& result) {
+std::string left_out_text(const SearchOptions& options, const SearchResult& result, const Check& check) {
   const bool more = result.left_out == UINT64_MAX;
+  if (!check.cuts().empty())
+    return fmt::format("{}{}, by the settings{}", more ? "more than " : "",
+                       plural(result.left_out, "crash state"), since_when(options));
   return fmt::format(
       "{}{}: where a power cut could leave very many, those were looked at in which few writes were lost or "
       "few were kept{}{}",
@@ -114,6 +128,12 @@ std::string dedup_text(const SearchOptions& options, const SearchResult& result)
       return fmt::format(
           "shape: states with isomorphic trees, as many syncs, remounts and power cuts, and the same last {} "
           "were taken for one, whatever their disks held; what only a merged state shows was missed",
+          plural(options.shape_ops, "op"));
+    case Dedup::kTree:
+      return fmt::format(
+          "tree: states with the same tree, the same expectation and the same last {} were taken for one, "
+          "whatever "
+          "disk and memory held; what only a merged state shows was missed",
           plural(options.shape_ops, "op"));
     case Dedup::kNone:
       return "none: each path is walked on its own";
@@ -172,8 +192,11 @@ std::string closing_statement(const Setup& setup, const Check& check, const Sear
                   printable(fmt::format("{}", fmt::join(setup.settings, " "))));
   if ((check.kinds().all() & ~options.watched) != 0)
     out += fmt::format("  only      {}\n", only_text(check.kinds(), options, result));
-  out += fmt::format("  covered   {}\n", coverage_text(options, result));
-  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result));
+  out += fmt::format("  covered   {}\n", coverage_text(options, result, check));
+  if (const auto workloads = check.workloads())
+    out += fmt::format("  workload  {}\n", workloads_text(*workloads));
+  if (!check.cuts().empty()) out += fmt::format("  cuts      {}\n", check.cuts());
+  if (result.left_out != 0) out += fmt::format("  left out  {}\n", left_out_text(options, result, check));
   if (result.crash_states != 0) out += fmt::format("  crashes   {}\n", crashes_text(options, result));
   if (options.order != SearchOrder::kBreadthFirst)
     out += fmt::format("  order     {}\n", order_text(options));

@@ -90,14 +90,25 @@ void Workload::from(const Tree& tree, std::vector<Candidate>* out) {
 void Workload::find_path_nodes(const Tree& tree) {
   seen_.assign(tree.node_limit(), 0);
   path_nodes_.clear();
+  for (uint32_t& count : left_out_) count = 0;
   path_nodes_.push_back({Path("/"), kRootNode, kRootNode, FileType::kDirectory, true, 0, 0, 0});
   find_path_nodes_in(tree, 0);
+}
+
+void Workload::leave_out(const Tree& tree, NodeId id) {
+  ++left_out_[static_cast<size_t>(tree.node(id).type)];
+  if (tree.node(id).type != FileType::kDirectory) return;
+  for (const Tree::Entry& e : tree.children(id)) leave_out(tree, e.node);
 }
 
 void Workload::find_path_nodes_in(const Tree& tree, size_t directory) {
   const PathNode here = path_nodes_[directory];
   uint32_t deepest = here.depth;
   for (const Tree::Entry& e : tree.children(here.node)) {
+    if (bounds_.variety.ballast && directory == 0 && e.name().starts_with(kBallastName)) {
+      leave_out(tree, e.node);
+      continue;
+    }
     if (!Path::holds(e.name()) || !here.path.has_room_for(e.name())) continue;
     const FileType type = tree.node(e.node).type;
     uint8_t& seen = seen_[static_cast<uint32_t>(e.node)];
@@ -114,9 +125,9 @@ void Workload::find_path_nodes_in(const Tree& tree, size_t directory) {
 
 void Workload::add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out) {
   if (!has(kind)) return;
-  if (kind == OpKind::kCreate && tree.count(FileType::kFile) >= bounds_.max_files) return;
-  if (kind == OpKind::kMkdir && tree.count(FileType::kDirectory) - 1 >= bounds_.max_dirs) return;
-  if (kind == OpKind::kSymlink && tree.count(FileType::kSymlink) >= bounds_.max_symlinks) return;
+  if (kind == OpKind::kCreate && count(tree, FileType::kFile) >= bounds_.max_files) return;
+  if (kind == OpKind::kMkdir && count(tree, FileType::kDirectory) - 1 >= bounds_.max_dirs) return;
+  if (kind == OpKind::kSymlink && count(tree, FileType::kSymlink) >= bounds_.max_symlinks) return;
   const Path target = kind == OpKind::kSymlink ? Path(bounds_.names.front()) : Path();
   for (const PathNode& directory : path_nodes_) {
     if (directory.type != FileType::kDirectory) continue;

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,9 @@
 #include "workload/path.h"
 
 namespace sisyfs {
+
+// Names in the root that begin so are the ballast of a start (machine/start_image.h).
+inline constexpr std::string_view kBallastName = "old";
 
 // What makes a workload wider than whole units at fixed places.
 struct Variety {
@@ -39,6 +43,8 @@ struct Variety {
   // them, and are also used by path.
   uint32_t max_handles = 0;
   std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
+  // There is a ballast: no op names it, and its files and directories do not count.
+  bool ballast = false;
 };
 
 // What offsets and lengths of write_direct are multiples of, for a system that is written in these units: the
@@ -111,6 +117,11 @@ class Workload {
 
   void find_path_nodes(const Tree& tree);
   void find_path_nodes_in(const Tree& tree, size_t directory);
+  // Counts what is in the ballast. It has no links.
+  void leave_out(const Tree& tree, NodeId id);
+  uint32_t count(const Tree& tree, FileType type) const {
+    return tree.count(type) - left_out_[static_cast<size_t>(type)];
+  }
   bool has(OpKind kind) const { return bounds_.ops.has(kind); }
 
   void add_new(const Tree& tree, OpKind kind, std::vector<Candidate>* out);
@@ -157,9 +168,10 @@ class Workload {
   void each_new_path(const Tree& tree, const PathNode& directory, Use use) const;
 
   Bounds bounds_;
-  std::vector<PathNode> path_nodes_;  // scratch
-  std::vector<uint8_t> seen_;         // scratch: nodes that were already visited
-  std::vector<Path> paths_;           // scratch: paths for impossible ops
+  std::vector<PathNode> path_nodes_;    // scratch
+  std::vector<uint8_t> seen_;           // scratch: nodes that were already visited
+  std::vector<Path> paths_;             // scratch: paths for impossible ops
+  uint32_t left_out_[kFileTypes] = {};  // scratch: nodes of the ballast
 };
 
 template <class Use>

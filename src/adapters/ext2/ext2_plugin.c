@@ -1,12 +1,12 @@
 /* ext2 as a plug-in: the real libext2fs on the disk under check, and the real e2fsck.
  *
- *     sisyfs check libsisyfs_ext2.so
+ *     sisyfs check libext2fs
  *
  * libext2fs is what fuse2fs serves ext file systems with. The calls here do what fuse2fs does, write for
  * write, with what the kernel does before it: the way along a path and the errors that POSIX wants. When
- * bitmaps and counts are written is left to the user of libext2fs, so there are three plug-ins: ext2 writes
- * them by fsync, sync and unmount; fuse2fs as fuse2fs does, when a file is closed too; ext2_sync at the end
- * of each call.
+ * bitmaps and counts are written is left to the user of libext2fs, so there are three plug-ins: libext2fs
+ * writes them by fsync, sync and unmount; fuse2fs as fuse2fs does, when a file is closed too; libext2fs_sync
+ * at the end of each call.
  *
  * What it promises. ext2 has no journal. Inodes, directories and data are written as they change, in no order
  * that is kept; bitmaps, counts and the superblock are held in memory and written later. So a power cut can
@@ -22,7 +22,7 @@
 #include "adapters/ext2/ext2_fs.h"
 
 #if EXT2_FLUSH == EXT2_FLUSH_ALWAYS
-#define NAME "ext2_sync"
+#define NAME "libext2fs_sync"
 #define SUMMARY "ext2 by libext2fs, flushed after each call, with e2fsck"
 #define DURABLE SISYFS_DURABLE_OPS
 #elif EXT2_FLUSH == EXT2_FLUSH_FUSE2FS
@@ -30,7 +30,7 @@
 #define SUMMARY "ext2 by libext2fs, flushed when fuse2fs would, with e2fsck"
 #define DURABLE 0
 #else
-#define NAME "ext2"
+#define NAME "libext2fs"
 #define SUMMARY "ext2 by libext2fs, with e2fsck"
 #define DURABLE 0
 #endif

@@ -22,7 +22,7 @@ class Ext2Plugin : public testing::TestWithParam<const char*> {
   }
   LoadedPlugin plugin_{GetParam()};
 };
-constexpr const char* kPlugins[] = {"ext2", "fuse2fs", "ext2_sync"};
+constexpr const char* kPlugins[] = {"libext2fs", "fuse2fs", "libext2fs_sync"};
 std::string name_of(const testing::TestParamInfo<const char*>& info) { return info.param; }
 
 Bounds wide_bounds() {

@@ -173,6 +173,7 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   Command make{.what = guest::Do::kDisks, .number = disks.disks};
   make.offset = disks.blocks_per_disk() * disks.block_size;
   make.length = disks.block_size;
+  make.flags = kernel.request_kib;
   if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
     return refused("has no disks (nbd)", reply);
   return guest;
@@ -195,13 +196,19 @@ Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd
                        {null.get(), guest::kConsoleFd},
                        {root.get(), guest::kInitrdFd},
                        {shim.get(), kShimFd}};
-  order.arguments = {"linux", fmt::format("mem={}M", kernel.memory_mib),
-                     fmt::format("initrd=/proc/self/fd/{}", guest::kInitrdFd), "rdinit=/init", "con=null",
+  order.arguments = {"linux",
+                     fmt::format("mem={}M", kernel.memory_mib),
+                     fmt::format("initrd=/proc/self/fd/{}", guest::kInitrdFd),
+                     "rdinit=/init",
+                     "con=null",
                      fmt::format("con0=null,fd:{}", guest::kConsoleFd),
-                     fmt::format("ssl0=null,fd:{}", guest::kLineFd), "ssl=null", "mconsole=notify:/dev/null",
-                     "lpj=1000000", "loglevel=5",
-                     // Some file systems write memory that they have not filled.
-                     "init_on_alloc=1", "panic=-1", "oops=panic"};
+                     fmt::format("ssl0=null,fd:{}", guest::kLineFd),
+                     "ssl=null",
+                     "mconsole=notify:/dev/null",
+                     "lpj=1000000",
+                     "loglevel=5",
+                     "panic=-1",
+                     "oops=panic"};
   order.environment = {fmt::format("LD_PRELOAD=/proc/self/fd/{}", kShimFd), "HOME=/nonexistent", "PATH=/",
                        "TMPDIR=/nonexistent"};
   process_ = launch(order);

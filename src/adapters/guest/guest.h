@@ -32,7 +32,8 @@ struct GuestKernel {
   std::string modules;               // the folder of its modules
   std::vector<std::string> to_load;  // these modules, by name, with those that they need
   uint32_t memory_mib = 128;
-  int cpu = -1;  // that it is pinned to; -1: any
+  int cpu = -1;              // that it is pinned to; -1: any
+  uint32_t request_kib = 4;  // of the longest request to a disk
 
   // The packaged kernel, or the one with this path.
   static Result<GuestKernel> find(const std::string& program);

@@ -95,7 +95,8 @@ struct DiskAnswer {
 
 enum class Do : uint32_t {
   kModule,    // text 0: a module of the agent's root
-  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
+  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block; flags: KiB
+              // of the longest request
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
   kCall,      // number: a Call; the rest are its arguments

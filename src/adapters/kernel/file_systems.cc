@@ -105,6 +105,7 @@ std::vector<FileSystem> make_list() {
                  .mount = "noatime",
                  .kibibytes = 16384};
   jfs.mount_recovers = false;
+  jfs.quirks = kUnfilledBytes;
   jfs.without = kRanges | kExchanges;
   add(jfs);
   FileSystem reiserfs{.name = "reiserfs",

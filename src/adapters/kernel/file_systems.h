@@ -18,19 +18,21 @@ enum Quirk : uint32_t {
   kPlainDirectoryLinks = 1u << 0,  // the link count of a directory says nothing
   kNoModes = 1u << 1,              // files have no permission bits of their own
   kNoFileLinks = 1u << 2,          // the link count of a file says nothing
+  kUnfilledBytes = 1u << 3,        // it writes kernel memory that it has not filled
 };
 
 struct FileSystem {
-  std::string_view name;     // of the target
-  std::string_view summary;  // one line
-  std::string_view type;     // as mount calls it
-  std::string_view package;  // with its tools
-  std::string_view mkfs;     // the words of its command, without the image
-  std::string_view fsck = {};     // so of the tool that repairs; empty: there is none
-  std::string_view check = {};    // and of the one that only looks; empty: there is none
-  std::string_view mount;    // options
-  uint32_t block = 4096;     // bytes of a block of the disk
-  uint64_t kibibytes = 0;    // of the disk
+  std::string_view name;        // of the target
+  std::string_view summary;     // one line
+  std::string_view type;        // as mount calls it
+  std::string_view package;     // with its tools
+  std::string_view mkfs;        // the words of its command, without the image
+  std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
+  std::string_view check = {};  // and of the one that only looks; empty: there is none
+  std::string_view mount;       // options
+  uint32_t block = 4096;        // bytes of a block of the disk
+  uint64_t kibibytes = 0;       // of the disk
+  uint32_t request_kib = 4;     // of the longest request to the disk
   std::vector<std::string> modules = {};
 
   Contract contract = Contract::kFsync;

@@ -75,6 +75,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
         "finds nothing)"));
   specs.push_back(both_ways_spec());
   specs.push_back(first_mount_spec());
+  specs.push_back(start_spec());
   specs.push_back(failures_spec());
   return specs;
 }
@@ -121,6 +122,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
   if (!kernel) return kernel.error();
   setup->kernel = *std::move(kernel);
   setup->kernel.to_load = fs.modules;
+  setup->kernel.request_kib = fs.request_kib;
   setup->kernel.to_load.insert(setup->kernel.to_load.begin(), "nbd");
   const auto block = static_cast<uint32_t>(options.integer("block"));
   const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;

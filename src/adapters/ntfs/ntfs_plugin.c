@@ -1,6 +1,6 @@
 /* NTFS as a plug-in: the real libntfs-3g on the disk under check.
  *
- *     sisyfs check libsisyfs_ntfs.so
+ *     sisyfs check libntfs
  *
  * The calls do what ntfs-3g does with the library, and what the kernel does before it. Every file is opened
  * and closed within a call, so that nothing of it is held back; fsync, sync and unmount flush the disk.
@@ -26,7 +26,7 @@ const sisyfs_plugin* sisyfs_plugin_entry(void) {
       .contract = SISYFS_STRUCTURE,
       .promises = SISYFS_FSYNC_ALL | SISYFS_RENAME_BOTH | SISYFS_LIMITED_SPACE |
                   SISYFS_ANY_BYTE,
-      .name = "ntfs",
+      .name = "libntfs",
       .summary = "NTFS by libntfs-3g, with ntfsfix",
       .block_size = 4096,
       .block_count = 320,

@@ -15,7 +15,7 @@ class NtfsPlugin : public testing::Test {
   void SetUp() override {
     if (!plugin_) GTEST_SKIP() << "the plug-in is not built: ntfs-3g-dev is not installed";
   }
-  LoadedPlugin plugin_{"ntfs"};
+  LoadedPlugin plugin_{"libntfs"};
 };
 
 Bounds wide_bounds() {

@@ -78,6 +78,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
     specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec(recovers_alone(t)));
   specs.push_back(first_mount_spec());
+  specs.push_back(start_spec());
   specs.push_back(
       OptionSpec::integer("failures", 0, 3, 0, "disk accesses and allocations that fail on a path, at most"));
   specs.push_back(OptionSpec::choice("fail", {"both", "disk", "memory"}, "both",
@@ -211,10 +212,20 @@ void skip_plugin_trials() { trials_done = true; }
 
 std::span<const BundledPlugin> bundled_plugins() {
   static constexpr BundledPlugin kAll[] = {
-      {"ext2", "ext2 by libext2fs, written back when it is told to; repaired by the real e2fsck"},
+      {"libext2fs", "ext2 by libext2fs, written back when it is told to; repaired by the real e2fsck"},
       {"fuse2fs", "the same, written back as fuse2fs does it"},
-      {"ext2_sync", "the same, written back after every call"},
-      {"ntfs", "NTFS by libntfs-3g; ntfsfix repairs what it can"},
+      {"libext2fs_sync", "the same, written back after every call"},
+      {"libntfs", "NTFS by libntfs-3g; ntfsfix repairs what it can"},
+  };
+  return kAll;
+}
+
+// The plain names are those of the kernel's file systems. A row ends where a target of that name begins.
+std::span<const RenamedPlugin> renamed_plugins() {
+  static constexpr RenamedPlugin kAll[] = {
+      {"ext2", "libext2fs"},
+      {"ext2_sync", "libext2fs_sync"},
+      {"ntfs", "libntfs"},
   };
   return kAll;
 }
@@ -231,7 +242,7 @@ Result<std::string> plugin_path(const std::string& target) {
   if (path) return path;
   return bad_input(fmt::format(
       "the target {} was not built: it needs {} when Sisyfs is configured, and ./sisyfs installs it", target,
-      target == "ntfs" ? "ntfs-3g-dev" : "libext2fs-dev"));
+      target == "libntfs" ? "ntfs-3g-dev" : "libext2fs-dev"));
 }
 
 Result<CheckEntry> plugin_entry(const std::string& target) {

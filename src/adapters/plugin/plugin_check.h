@@ -1,7 +1,7 @@
 // Plug-ins for the registry: by the path of their library, and those that come with the program by name.
 //
 //   Result<CheckEntry> entry = plugin_entry("./libmyfs.so");
-//   Result<CheckEntry> real = plugin_entry("ext2");
+//   Result<CheckEntry> real = plugin_entry("libext2fs");
 //
 // A name with a slash in it or with the ending ".so" is a path.
 #pragma once
@@ -23,6 +23,13 @@ struct BundledPlugin {
   const char* summary;
 };
 std::span<const BundledPlugin> bundled_plugins();
+
+// A name that a bundled plug-in had before. It is refused with a sentence that has the new one.
+struct RenamedPlugin {
+  const char* before;
+  const char* now;
+};
+std::span<const RenamedPlugin> renamed_plugins();
 
 // Whether this names a plug-in: a path, or a bundled plug-in.
 bool is_plugin(std::string_view target);

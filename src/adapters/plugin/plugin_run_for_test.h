@@ -1,6 +1,6 @@
 // A plug-in on a disk in memory, for its own tests: without snapshots, crash states or a search.
 //
-//   LoadedPlugin plugin("ext2");            // build/PRESET/plugins/libsisyfs_ext2.so
+//   LoadedPlugin plugin("libext2fs");       // build/PRESET/plugins/libsisyfs_libext2fs.so
 //   if (!plugin) GTEST_SKIP();
 //   PlainDisk disk(plugin->block_size, plugin->block_count);
 //   PluginRun run(*plugin, &disk);

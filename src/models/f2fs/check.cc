@@ -51,6 +51,7 @@ std::vector<OptionSpec> option_specs() {
   for (OptionSpec& spec : call_specs(Width::kPublished)) specs.push_back(std::move(spec));
   for (OptionSpec& spec : cut_specs()) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec());
+  specs.push_back(start_spec());
   return specs;
 }
 

@@ -18,10 +18,12 @@ std::vector<OptionSpec> option_specs() {
       OptionSpec::integer("file_blocks", 1, kDataBytes / kWriteUnit, 2, "runs of 8 bytes of a file"),
       OptionSpec::flag("remount", true, "also unmount and mount"),
       OptionSpec::integer("system_ops", 1, 1000, 3, "remounts and power cuts on a path, at most"),
-      OptionSpec::choice("crash", {"flash", "lazy", "whole", "none"}, "flash",
+      OptionSpec::choice("crash", {"flash", "lazy", "whole", "persisted", "none"}, "flash",
                          "crash states of an interrupted program or erase: flash (partly done, enumerated), "
                          "lazy (partly done, "
-                         "decided on first read), whole (not done at all), none"),
+                         "decided on first read), whole (not done at all), persisted (cheap, proves nothing: "
+                         "only right after a call "
+                         "that promised something), none"),
       OptionSpec::integer("nesting", 0, 3, 0, "power cuts during mount, nested at most this deep"),
       OptionSpec::flag("all_nested", false,
                        "cut the power in a mount also before it has changed a page that it had read"),
@@ -87,6 +89,7 @@ Result<DiskSetup> setup_of(const Options& options) {
   setup.cuts.device = *device;
   setup.cuts.device.flash = options.choice_text("crash") == "flash" || options.choice_text("crash") == "lazy";
   setup.cuts.lazy = options.choice_text("crash") == "lazy";
+  setup.cuts.persisted = options.choice_text("crash") == "persisted";
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.cuts.enabled = options.choice_text("crash") != "none";

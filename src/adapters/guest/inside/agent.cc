@@ -137,15 +137,6 @@ struct Disk {
 };
 std::vector<Disk> disks;
 
-bool read_all(int fd, void* to, size_t bytes) {
-  auto* at = static_cast<std::byte*>(to);
-  while (bytes != 0) {
-    const ssize_t count = read(fd, at, bytes);
-    if (count <= 0) return false;
-    at += count, bytes -= static_cast<size_t>(count);
-  }
-  return true;
-}
 bool write_all(int fd, const void* from, size_t bytes) {
   const auto* at = static_cast<const std::byte*>(from);
   while (bytes != 0) {
@@ -156,46 +147,65 @@ bool write_all(int fd, const void* from, size_t bytes) {
   return true;
 }
 
-bool serve_request(uint32_t number) {
-  const Disk& disk = disks[number];
+// Many requests come at once. They are read together, and answered together; each goes to the checker alone.
+struct Queue {
+  static constexpr size_t kRoom = kBufferBytes;
+  std::vector<std::byte> bytes = std::vector<std::byte>(kRoom);
+  size_t size = 0;                 // that were read
+  size_t done = 0;                 // of these
+  std::vector<std::byte> replies;  // that are not sent yet
+};
+std::vector<Queue> queues;
+
+// One request that is in the queue as a whole. How many bytes it has; 0: it is not there yet.
+size_t take_request(uint32_t number, Queue& queue) {
+  constexpr uint32_t kWriteZeroes = 6;
   nbd_request head;
-  if (!read_all(disk.ends[1], &head, sizeof head)) return false;
+  const size_t left = queue.size - queue.done;
+  if (left < sizeof head) return 0;
+  const std::byte* const at = queue.bytes.data() + queue.done;
+  std::memcpy(&head, at, sizeof head);
   const uint32_t type = be32toh(head.type) & 0xffff, length = be32toh(head.len);
+  const size_t payload = type == NBD_CMD_WRITE ? length : 0;
+  if (left < sizeof head + payload) return 0;
   std::byte* const buffer = buffers[kDiskBuffer];
   DiskRequest request{Ask::kRead, number, be64toh(head.from), length, be32toh(head.type) >> 16 & 1};
-  nbd_reply reply{htobe32(NBD_REPLY_MAGIC), 0, {}};
-  std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
-  size_t bytes = sizeof request;
-  constexpr uint32_t kWriteZeroes = 6;
-  switch (type) {
-    case NBD_CMD_READ:
-      break;
-    case NBD_CMD_WRITE:
-      request.ask = Ask::kWrite;
-      bytes += length;
-      if (bytes > kBufferBytes || !read_all(disk.ends[1], buffer + sizeof request, length)) return false;
-      break;
-    case NBD_CMD_FLUSH:
-      request.ask = Ask::kFlush;
-      break;
-    case NBD_CMD_TRIM:
-      request.ask = Ask::kDiscard;
-      break;
-    case kWriteZeroes:
-      request.ask = Ask::kZeroes;
-      break;
-    default:
-      return false;
-  }
+  if (type == NBD_CMD_WRITE)
+    request.ask = Ask::kWrite;
+  else if (type == NBD_CMD_FLUSH)
+    request.ask = Ask::kFlush;
+  else if (type == NBD_CMD_TRIM)
+    request.ask = Ask::kDiscard;
+  else if (type == kWriteZeroes)
+    request.ask = Ask::kZeroes;
+  if (sizeof request + payload > kBufferBytes) give_up("request");
   std::memcpy(buffer, &request, sizeof request);
-  ask(kDiskBuffer, bytes);
+  std::memcpy(buffer + sizeof request, at + sizeof head, payload);
+  ask(kDiskBuffer, sizeof request + payload);
   DiskAnswer answer;
   std::memcpy(&answer, buffer, sizeof answer);
-  static_assert(sizeof answer == sizeof reply);
-  reply.error = htobe32(answer.error);
+  static_assert(sizeof answer == sizeof(nbd_reply));
+  nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
+  std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
   std::memcpy(buffer, &reply, sizeof reply);
-  return write_all(disk.ends[1], buffer,
-                   sizeof reply + (request.ask == Ask::kRead && answer.error == 0 ? length : 0));
+  const size_t out = sizeof reply + (request.ask == Ask::kRead && answer.error == 0 ? length : 0);
+  queue.replies.insert(queue.replies.end(), buffer, buffer + out);
+  return sizeof head + payload;
+}
+
+// Reads what is there, at least something.
+bool serve_requests(uint32_t number) {
+  Queue& queue = queues[number];
+  std::memmove(queue.bytes.data(), queue.bytes.data() + queue.done, queue.size - queue.done);
+  queue.size -= std::exchange(queue.done, 0);
+  const ssize_t count =
+      read(disks[number].ends[1], queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
+  if (count <= 0) return false;
+  queue.size += static_cast<size_t>(count);
+  while (const size_t taken = take_request(number, queue)) queue.done += taken;
+  const bool sent = write_all(disks[number].ends[1], queue.replies.data(), queue.replies.size());
+  queue.replies.clear();
+  return sent;
 }
 
 void* serve_disks(void*) {
@@ -204,7 +214,7 @@ void* serve_disks(void*) {
   for (;;) {
     if (polled.size() > 1 && poll(polled.data(), polled.size(), -1) < 0) continue;
     for (uint32_t i = 0; i < polled.size(); ++i)
-      if ((polled.size() == 1 || polled[i].revents != 0) && !serve_request(i)) return nullptr;
+      if ((polled.size() == 1 || polled[i].revents != 0) && !serve_requests(i)) return nullptr;
   }
 }
 
@@ -225,6 +235,7 @@ std::string device_name(uint32_t number) { return "/dev/nbd" + std::to_string(nu
 
 int make_disks(const Command& command) {
   disks.resize(command.number);
+  queues.resize(command.number);
   for (uint32_t i = 0; i < disks.size(); ++i) {
     Disk& disk = disks[i];
     disk.device = open(device_name(i).c_str(), O_RDWR | O_CLOEXEC);
@@ -239,9 +250,9 @@ int make_disks(const Command& command) {
   }
   start_thread(serve_disks, nullptr);
   for (uint32_t i = 0; i < disks.size(); ++i) {
-    // Each request is one block or one page: the checker decides about each of them.
+    // Requests are small and stay apart: the checker decides about each of them.
     const std::string queue = "/sys/block/nbd" + std::to_string(i) + "/queue/";
-    put((queue + "max_sectors_kb").c_str(), "4");
+    put((queue + "max_sectors_kb").c_str(), std::to_string(command.flags).c_str());
     put((queue + "nomerges").c_str(), "2");
     put((queue + "read_ahead_kb").c_str(), "0");
     put((queue + "scheduler").c_str(), "none");

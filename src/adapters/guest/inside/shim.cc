@@ -9,6 +9,7 @@
 // to it that nothing is left behind: the kernel's memory file has no name, and its processes die with it.
 //
 // It uses nothing but system calls: it runs inside of the kernel's own signal handling.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -67,6 +68,13 @@ void map_channel() {
 uint64_t looked = 0, looked_before = 0;
 bool started = false;  // the agent has spoken
 constexpr suseconds_t kStartSlice = 1000, kSlice = 100'000;
+
+using Clone = int (*)(int (*)(void*), void*, int, void*, ...);
+
+int real_clone(int (*body)(void*), void* stack, int flags, void* argument) {
+  static const auto next = reinterpret_cast<Clone>(dlsym(RTLD_NEXT, "clone"));
+  return next(body, stack, flags, argument);
+}
 
 void set_slice(suseconds_t microseconds) {
   const itimerval slice{{0, microseconds}, {0, microseconds}};
@@ -308,6 +316,24 @@ void* mmap64(void* at, size_t size, int protection, int flags, int fd, off_t off
       size >= (16u << 20))
     memory = static_cast<std::byte*>(at) - offset;
   return reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// So do the kernel's helpers, which are not traced.
+int clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  struct Start {
+    int (*body)(void*);
+    void* argument;
+  };
+  static Start starts[64];
+  static uint32_t count = 0;
+  Start& start = starts[count++ % (sizeof starts / sizeof *starts)];
+  start = {body, argument};
+  const auto run = [](void* at) {
+    const Start mine = *static_cast<Start*>(at);
+    syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    return mine.body(mine.argument);
+  };
+  return real_clone(run, stack, flags, &start);
 }
 
 // The processes that run the agent end with the kernel.
