@@ -147,7 +147,8 @@ Result<bool> search_cell(const Search& search, std::string_view crash, milliseco
 
 // Where the power goes while much is in doubt, prefixes come first: they are few, and find the most.
 Result<ServiceCell> fill_cell(const Search& search, const Service& service, milliseconds time) {
-  ServiceCell cell{.service = &service};
+  ServiceCell cell;
+  cell.service = &service;
   const auto begin = Clock::now();
   const char* const all = search.fs.mount_recovers ? "lazy" : "subsets";
   if (service.during) {
@@ -239,10 +240,12 @@ int run_services(const ServicesFlags& flags) {
     if (!entry) return fail(entry.error());
     const Result<Options> given = Options::parse((*entry)->options, flags.settings);
     if (!given) return fail(given.error());
-    ServiceRow row{.target = std::string(fs->name), .settings = flags.settings, .cells = {}};
+    ServiceRow row{std::string(fs->name), flags.settings, {}};
     for (const Service* service : *columns) {
       const milliseconds share = budget.next();
-      ServiceCell cell{.service = service, .why = "stopped before"};
+      ServiceCell cell;
+      cell.service = service;
+      cell.why = "stopped before";
       if (!interrupted().load() && share.count() > 0) {
         Result<ServiceCell> filled =
             fill_cell({**entry, *fs, flags, *given, options->threads}, *service, share);

@@ -29,7 +29,6 @@ struct ServiceCell {
 struct ServiceRow {
   std::string target;
   std::vector<std::string> settings;
-  std::string summary;
   std::vector<ServiceCell> cells;
 };
 
