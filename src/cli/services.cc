@@ -49,12 +49,13 @@ class Budget {
   milliseconds next() {
     const size_t left = std::max<size_t>(searches_, 1);
     if (searches_ != 0) --searches_;
-    if (!end_) return milliseconds::max();
+    if (!end_) return kCell;
     const auto rest = std::chrono::duration_cast<milliseconds>(*end_ - Clock::now());
     return std::max(rest / static_cast<int64_t>(left), milliseconds(0));
   }
 
  private:
+  static constexpr milliseconds kCell = std::chrono::minutes(2);
   std::optional<Clock::time_point> end_;
   size_t searches_;
 };
@@ -73,9 +74,10 @@ std::vector<std::string> settings_for(const FileSystem& fs, const Service& servi
 }
 
 // What the story says of the crash that broke the service.
-std::string why_of(const Story& story) {
+std::string why_of(const Story& story, FindingKind kind) {
   for (size_t i = story.steps.size(); i-- > 0;)
-    if (!story.steps[i].observed.empty()) return printable(story.steps[i].observed.front().text);
+    for (const Observation& seen : story.steps[i].observed)
+      if (seen.kind == kind) return printable(seen.text);
   return {};
 }
 
@@ -131,7 +133,7 @@ Result<bool> search_cell(const Search& search, std::string_view crash, milliseco
     cell.bound = crash;
     cell.token = make_token(told.finding);
     cell.finding = info(told.finding.kind).name;
-    cell.why = why_of(told.story);
+    cell.why = why_of(told.story, told.finding.kind);
     return true;
   }
   const bool ended = result.stopped == Stop::kNo && result.exhausted && result.left_out == 0;
@@ -157,14 +159,14 @@ Result<ServiceCell> fill_cell(const Search& search, const Service& service, mill
     if (!*ended || cell.keeps == Keeps::kBroken) return cell;
     cell.keeps = Keeps::kKept;
     cell.bound = "prefixes";
-    if (time != milliseconds::max())
-      time = std::max(time - std::chrono::duration_cast<milliseconds>(Clock::now() - begin), milliseconds(1));
+    time = std::max(time - std::chrono::duration_cast<milliseconds>(Clock::now() - begin), milliseconds(1));
   }
   const Result<bool> ended = search_cell(search, all, time, cell);
   if (!ended) return ended.error();
   if (!*ended || cell.keeps == Keeps::kBroken) return cell;
   cell.keeps = Keeps::kKept;
   cell.bound = "all";
+  cell.why.clear();
   return cell;
 }
 
@@ -215,6 +217,8 @@ Status show_table(const ServicesFlags& flags, const std::vector<ServiceRow>& row
 
 int run_services(const ServicesFlags& flags) {
   if (Status s = can_set(flags); !s) return fail(s.error());
+  if (flags.markdown && flags.json == "-")
+    return fail(bad_input("--json - and --markdown both print: give --json a file"));
   const auto columns = columns_of(flags);
   if (!columns) return fail(columns.error());
   const auto file_systems = rows_of(flags);
@@ -234,7 +238,8 @@ int run_services(const ServicesFlags& flags) {
   const auto begin = Clock::now();
   Budget budget(time, columns->size() * file_systems->size());
   std::vector<ServiceRow> rows;
-  bool stopped = false;
+  bool stopped = false, any = false;
+  std::optional<Error> trouble;
   for (const FileSystem* fs : *file_systems) {
     const Result<const CheckEntry*> entry = registry().find(fs->name);
     if (!entry) return fail(entry.error());
@@ -249,14 +254,21 @@ int run_services(const ServicesFlags& flags) {
       if (!interrupted().load() && share.count() > 0) {
         Result<ServiceCell> filled =
             fill_cell({**entry, *fs, flags, *given, options->threads}, *service, share);
-        if (!filled) return fail(filled.error());
-        cell = *std::move(filled);
+        if (filled) {
+          cell = *std::move(filled);
+          any = true;
+        } else {
+          cell.why = printable(filled.error().message);
+          trouble = filled.error();
+        }
       }
       stopped |= cell.keeps == Keeps::kUnknown && cell.why != "it does not have the call";
       row.cells.push_back(std::move(cell));
     }
     rows.push_back(std::move(row));
   }
+  // One file system that is missing here leaves the others. But a mistake in a setting is one for all.
+  if (trouble && !any) return fail(*trouble);
   const std::chrono::duration<double> spent = Clock::now() - begin;
   if (Status s = show_table(flags, rows, spent.count()); !s) return fail(s.error());
   return stopped || interrupted().load() ? kInconclusive : kClean;
@@ -278,12 +290,11 @@ void add_services(CLI::App& app, int& exit) {
       ->allow_extra_args(false);
   sub->add_option("--only", flags->only, "only this service, such as fsync; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option(
-      "--budget", flags->budget,
-      "time for all, such as 30m; cells whose search did not end are unknown (default: no bound)");
-  auto* markdown = sub->add_flag("--markdown", flags->markdown, "print Markdown");
-  sub->add_option("--json", flags->json, "write the table as JSON to this file; - is standard output")
-      ->excludes(markdown);
+  sub->add_option("--budget", flags->budget,
+                  "time for all, such as 30m; cells whose search did not end are unknown (default: two "
+                  "minutes for each cell)");
+  sub->add_flag("--markdown", flags->markdown, "print Markdown");
+  sub->add_option("--json", flags->json, "write the table as JSON to this file; - is standard output");
   sub->add_option("--threads", flags->threads, "worker threads, each with a guest (default: all cores)");
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))

@@ -231,6 +231,15 @@ class Narrow {
     return true;
   }
 
+  // Whether the object itself is on the disk, beside its name: fsync of a directory promises names alone.
+  bool is_durable(ObjectId object, size_t since) const {
+    if (object_in(history_[0], object) != nullptr) return true;
+    return std::any_of(history_.promises.begin(), history_.promises.end(), [&](const Promise& p) {
+      const bool of_all = p.kind == PromiseKind::kContent || p.kind == PromiseKind::kEntries;
+      return of_all && p.object == object && p.since <= since;
+    });
+  }
+
   bool entries_kept(const Promise& p) const {
     const Tree& then = history_[p.since];
     const std::string path = path_of(then, p.object);
@@ -240,7 +249,8 @@ class Narrow {
     const std::string in = path == "/" ? "" : path;
     for (const Tree::Entry& e : then.children(*object_in(then, p.object))) {
       const std::string below = in + "/" + std::string(e.name());
-      if (!stays(below, then.birth(e.node), p.since)) continue;
+      const ObjectId object = then.birth(e.node);
+      if (!stays(below, object, p.since) || !is_durable(object, p.since)) continue;
       const Tree::Node* there = at(recovered_, below);
       if (there == nullptr) return fail("{}: its name was durable, it is gone", below);
       if (there->type != then.node(e.node).type) return fail("{}: came back as another type of file", below);
