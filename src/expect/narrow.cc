@@ -155,18 +155,28 @@ class Narrow {
     return fail("{}: has other bytes from byte {} on", path, then.first_difference(got.data));
   }
 
+  // Whether the object is one and the same in all trees, but for its names.
+  bool is_untouched(ObjectId object) const {
+    const auto data = [](const Tree::Node& n) -> const FileData& { return n.data; };
+    const auto mode = [](const Tree::Node& n) -> const uint16_t& { return n.mode; };
+    const auto xattrs = [](const Tree::Node& n) -> const Xattrs& { return n.xattrs; };
+    const auto links = [](const Tree::Node& n) -> const uint32_t& { return n.links; };
+    const bool directory = object_in(history_[0], object)->type == FileType::kDirectory;
+    return is_constant(object, 0, data) && is_constant(object, 0, mode) && is_constant(object, 0, xattrs) &&
+           (directory || is_constant(object, 0, links));
+  }
+
   // All of the first tree is durable.
   bool durable_start() const {
     for (const auto& [path, node] : named_in(history_[0])) {
       const ObjectId object = history_[0].birth(node);
-      if (!stays(path, object, 1)) continue;
+      if (!stays(path, object, 1) || !is_untouched(object)) continue;
       const Tree::Node* got = at(recovered_, path);
       if (got == nullptr) return fail("{}: was durable and is gone", path);
       const Tree::Node& then = history_[0].node(node);
       if (got->type != then.type) return fail("{}: came back as another type of file", path);
       if (!attributes_kept(path, object, 0, *got) || !data_kept(path, object, 0, *got)) return false;
-      const auto links = [](const Tree::Node& n) -> const uint32_t& { return n.links; };
-      if (then.type == FileType::kFile && is_constant(object, 0, links) && got->links != then.links)
+      if (then.type == FileType::kFile && got->links != then.links)
         return fail("{}: had {} links, it came back with {}", path, then.links, got->links);
     }
     if (history_.size() != 1) return true;
@@ -204,6 +214,8 @@ class Narrow {
         alone = then == kNoObject || then == p.object;
       }
       const Tree::Node* got = alone ? at(recovered_, path) : nullptr;
+      if (got == nullptr && stays(path, p.object, 0))
+        return fail("{}: was durable under this name and is gone", path);
       if (got == nullptr) continue;
       if (got->type != FileType::kFile) return fail("{}: came back as another type of file", path);
       if (p.kind == PromiseKind::kContent) {
