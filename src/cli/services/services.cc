@@ -14,19 +14,19 @@ namespace {
 constexpr Contract kPromised = Contract::kPromised;
 constexpr Contract kWhole = Contract::kWhole;
 
-#define SYNC_ALL                   \
-  "create /a\n"                    \
-  "append /a 1U | append /a 16U\n" \
-  "? mkdir /d\n"                   \
-  "? rename /a /b | link /a /b | unlink /a | truncate /a 0U | chmod /a 600 | rename /a /d/a\n"
+#define SYNC_ALL      \
+  "create /a\n"       \
+  "? append /a 16U\n" \
+  "mkdir /d\n"        \
+  "? rename /a /b | link /a /b | unlink /a | truncate /a 1U | chmod /a 600 | rename /a /d/a\n"
 
 // The other file gives back blocks, which the first one may take.
-#define TWO_FILES    \
-  "create /a\n"      \
-  "? append /a 1U\n" \
-  "create /b\n"      \
-  "append /b 16U\n"  \
-  "? sync\n"         \
+#define TWO_FILES   \
+  "create /a\n"     \
+                    \
+  "create /b\n"     \
+  "append /b 16U\n" \
+  "? sync\n"        \
   "? truncate /b 0U | unlink /b | link /a /c\n"
 
 #define CHANGE_DATA "append /a 1U | write /a 0U 1U | append /a 16U\n"
@@ -35,8 +35,8 @@ constexpr Service kServices[] = {
     {"sync_mount", "sync mount", "mounted with the option sync, each call is durable when it returns",
      kPromised, false, true, false,
      "create /a\n"
-     "append /a 1U | write /a 2U 1U\n"
-     "? mkdir /d\n"
+     "append /a 1U\n"
+     "mkdir /d\n"
      "create /b | mkdir /e | append /a 1U | rename /a /b | link /a /b | unlink /a | truncate /a 0U | "
      "chmod /a 600 | rename /a /d/a | write /a 0U 1U\n"
      "crash after\n"},
@@ -48,9 +48,9 @@ constexpr Service kServices[] = {
      false, TWO_FILES CHANGE_DATA "fsync /a\ncrash after\n"},
     {"fsync_name", "new name", "so is the name of a new file, without fsync of its directory", kPromised,
      true, false, false,
-     "? mkdir /d\n"
+     "mkdir /d\n"
      "create /b\n"
-     "? append /b 1U\n"
+     "append /b 1U\n"
      "? rename /b /a | link /b /a | rename /b /d/b\n"
      "fsync /b | fsync /a | fsync /d/b\n"
      "crash after\n"},
@@ -64,7 +64,6 @@ constexpr Service kServices[] = {
      false, false, false,
      "mkdir /d\n"
      "create /b\n"
-     "? append /b 1U\n"
      "sync\n"
      "create /a | mkdir /a | rename /b /a | link /b /a | unlink /b | create /d/a | rename /b /d/a\n"
      "fsync /a | fsync /d/a\n"

@@ -54,13 +54,16 @@ std::string text_table(std::span<const ServiceRow> rows) {
   std::string out = fmt::format("{:<{}}", "", width);
   const auto wide = [](const Service& service) { return std::max<size_t>(service.head.size(), 7) + 2; };
   for (const Service* service : columns) out += fmt::format("  {:<{}}", service->head, wide(*service) - 2);
-  out += "\n";
+  const auto end_line = [&] {
+    while (out.ends_with(' ')) out.pop_back();
+    out += "\n";
+  };
+  end_line();
   for (const ServiceRow& row : rows) {
     out += fmt::format("{:<{}}", name_of(row), width);
     for (const ServiceCell& cell : row.cells)
       out += fmt::format("  {:<{}}", word_of(cell), wide(*cell.service) - 2);
-    while (out.ends_with(' ')) out.pop_back();
-    out += "\n";
+    end_line();
   }
   out += fmt::format("\n{}", kLegend);
   std::string broken, unknown;
