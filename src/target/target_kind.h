@@ -80,8 +80,9 @@ struct TargetKind {
   Vocabulary words;
   // All disks together (disk/geometry.h). A block count of 0: no disk, and the power never goes.
   Geometry disks{.block_size = 512, .block_count = BlockCount(0)};
-  bool has_fsck = false;  // instances implement ChecksOffline
-  uint32_t faults = 0;    // the faults (target.h) that an instance may have, as bits
+  bool has_fsck = false;    // instances implement ChecksOffline
+  bool fsck_notes = false;  // a repair may write to a disk that needs none, to note that it was there
+  uint32_t faults = 0;      // the faults (target.h) that an instance may have, as bits
   Isolation isolation = Isolation::kNone;
   std::string snapshots;  // how memory is saved, as a sentence; empty: by a plain copy
   // A new instance, each time the same. Called from several threads unless isolated.

@@ -54,7 +54,7 @@ struct Packet {
     kRequest = 0x51534953,
     kPages = 0x50534953,    // the page frames of a buffer, whose numbers follow
     kReplace = 0x52534953,  // a function of the kernel, whose address follows, is replaced
-    kSeed = 0x53534953,     // random numbers begin again, and the kernel's clock ticks
+    kSeed = 0x53534953,     // random numbers begin again, at the beginning of a tick of the kernel
   };
   uint32_t kind;
   uint32_t which;  // a buffer, a Replaced
@@ -98,6 +98,7 @@ enum class Do : uint32_t {
   kDisks,     // number: how many; offset: bytes of each; length: bytes of a block; flags: KiB
               // of the longest request
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
+  kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
   kCall,      // number: a Call; the rest are its arguments
   kWalk,      // number: 0 the whole tree, 1 more of it

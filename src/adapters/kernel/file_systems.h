@@ -18,6 +18,7 @@ enum Quirk : uint32_t {
   kPlainDirectoryLinks = 1u << 0,  // the link count of a directory says nothing
   kNoModes = 1u << 1,              // files have no permission bits of their own
   kNoFileLinks = 1u << 2,          // the link count of a file says nothing
+  kRepairDecides = 1u << 4,        // its repair leaves a clean disk alone, and its check does not see the log
   kUnfilledBytes = 1u << 3,        // it writes kernel memory that it has not filled
 };
 
@@ -39,6 +40,9 @@ struct FileSystem {
   bool fsync_names = false;
   bool rename_both = false;
   bool mount_recovers = true;
+  // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
+  // these writes are in doubt during the mount and not during all that follows.
+  bool settles = false;
   bool stale_data = false;
   OpSet without = {};  // ops that it does not have
   uint32_t quirks = 0;

@@ -163,6 +163,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.disks = setup->disk;
   const std::string_view recovery = options.has("recovery") ? options.choice_text("recovery") : "mount";
   kind.has_fsck = recovery != "mount";
+  kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
   kind.faults = kDied | kHung | kComplained;
   kind.snapshots = "the disk before the mount and the calls since then, which are made again";

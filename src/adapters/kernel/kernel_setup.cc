@@ -32,7 +32,8 @@ int next_core() {
 
 }  // namespace
 
-Result<Image> KernelSetup::formatted(const Image& blank) {
+Result<Image> KernelSetup::formatted(const Image& blank,
+                                     const std::function<Result<Image>(const Image&)>& settle) {
   const std::lock_guard lock(mutex_);
   if (formatted_ && *blank_ == blank) return *formatted_;
   const uint64_t bytes = disk.blocks_per_disk() * disk.block_size;
@@ -54,9 +55,11 @@ Result<Image> KernelSetup::formatted(const Image& blank) {
     blank.read(address, before);
     if (std::memcmp(before.data(), now.data(), now.size()) != 0) image.write(address, now);
   }
+  Result<Image> settled = settle(image);
+  if (!settled) return settled.error();
   blank_ = blank;
-  formatted_ = image;
-  return image;
+  formatted_ = *settled;
+  return settled;
 }
 
 Result<std::unique_ptr<Guest>> KernelSetup::boot() const {

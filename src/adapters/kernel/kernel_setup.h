@@ -2,6 +2,7 @@
 // after mkfs.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,8 +24,9 @@ class KernelSetup {
   uint32_t mount_flags = 0;       // MS_ flags
   Geometry disk;
 
-  // The disk with a new file system, on one that held `blank` before. Made once.
-  Result<Image> formatted(const Image& blank);
+  // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
+  // made.
+  Result<Image> formatted(const Image& blank, const std::function<Result<Image>(const Image&)>& settle);
 
   // Boots a guest, on another core each time.
   Result<std::unique_ptr<Guest>> boot() const;

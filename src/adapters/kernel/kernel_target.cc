@@ -180,7 +180,8 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
 
   int format(Media& media) override {
     drop();
-    const Result<Image> image = setup_->formatted(media.state().current);
+    const Result<Image> image =
+        setup_->formatted(media.state().current, [&](const Image& made) { return settled(made); });
     if (!image) return setup_->set_trouble(image.error().message), EIO;
     media.load(MediaState(*image));
     return 0;
@@ -298,6 +299,19 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     calls_.forget();
   }
 
+  // A new file system after its first use.
+  Result<Image> settled(const Image& image) {
+    if (!setup_->fs.settles) return image;
+    own_.load(MediaState(image));
+    const auto failed = [&](const char* what, int error) {
+      return system_error(
+          fmt::format("{}: a new file system answers {} to {}", setup_->fs.name, errno_text(error), what));
+    };
+    if (const int error = do_mount(own_, image)) return failed("mount", error);
+    if (const int error = unmount()) return failed("unmount", error);
+    return own_.state().current;
+  }
+
   // Leaves the mounted file system; what it writes goes nowhere.
   void drop() {
     if (mounted_ && guest_ != nullptr) {
@@ -332,6 +346,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
+    if (setup_->fs.settles && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
     finish(std::move(done), digest_at(1, disk.digest()));

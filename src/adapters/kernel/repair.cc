@@ -104,7 +104,8 @@ void Repair::run(const FileSystem& fs, Media& media, FsckMode mode, RepairReport
     return;
   }
   // Many tools note on the disk when they were there. A disk that needs no repair is left alone.
-  if (mode == FsckMode::kRepair && !fs.check.empty() && is_clean(fs)) return;
+  const bool looks_first = !fs.check.empty() && (fs.quirks & kRepairDecides) == 0;
+  if (mode == FsckMode::kRepair && looks_first && is_clean(fs)) return;
   std::vector<std::string> words = words_of(mode == FsckMode::kRepair ? fs.fsck : fs.check);
   words.emplace_back(kToolImage);
   const Result<ToolRun> run = run_tool(words, *file_, kDeadline);

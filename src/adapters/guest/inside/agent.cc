@@ -721,6 +721,8 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       return make_disks(command);
     case Do::kMount:
       return mount_it(command, texts);
+    case Do::kFlush:
+      return of(fsync(disks.at(0).device));
     case Do::kUnmount:
       return unmount(command.number != 0);
     case Do::kCall:

@@ -38,6 +38,7 @@ using namespace sisyfs::guest;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kStart = 1'600'000'000 * kSecond;  // the time of day at the guest's start
 constexpr uint64_t kTick = 100;                       // what a look at the clock takes
+constexpr uint64_t kPeriod = kSecond / 100;           // of the kernel's tick
 // The kernel looks so often for a timer without finding one: nothing will ever happen again.
 constexpr uint32_t kMostLooks = 1'000'000;
 
@@ -85,7 +86,7 @@ void pass(uint64_t nanoseconds);
 
 void end_slice(int) {
   const int error = errno;
-  if (looked == looked_before) pass(kSecond / 100);
+  if (looked == looked_before) pass(kPeriod);
   looked_before = looked;
   errno = error;
 }
@@ -216,8 +217,8 @@ void take_packet(const std::byte* bytes, size_t size) {
     if (left == sizeof address) std::memcpy(&address, rest, left), replace(packet.which, address);
   } else if (packet.kind == Packet::kSeed) {
     random_state = packet.count;
-    // The next timer, which is the kernel's tick, comes now: what follows begins right after a tick.
-    if (timer.armed) pass(timer.due > now ? timer.due - now : 0);
+    // The kernel ticks at a fixed place in each period. What follows begins at a fixed place too.
+    pass(kPeriod - now % kPeriod);
   }
 }
 
