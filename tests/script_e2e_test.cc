@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "program.h"
@@ -77,6 +78,23 @@ TEST_F(ScriptE2eTest, ThePowerGoesWhereTheScriptSays) {
   EXPECT_EQ(check(plugin, lost).code, 1);
   const Answer early = check(plugin, "create /a\ncrash\nappend /a 512\nfdatasync /a\n");
   EXPECT_EQ(early.code, 0) << early.text;
+}
+
+// The search of what fsync promises need not try what a power cut in it leaves.
+TEST_F(ScriptE2eTest, ThePowerMayWaitForAPromise) {
+  const std::string script = "create /a; append /a 64; fsync /a; crash";
+  const Answer during = check("journal", script, "--json -");
+  const Answer after = check("journal", script + " after", "--json -");
+  ASSERT_EQ(during.code, 0) << during.text;
+  ASSERT_EQ(after.code, 0) << after.text;
+  const auto states = [](const Answer& a) {
+    return nlohmann::json::parse(a.text)["crash_states"].get<int>();
+  };
+  EXPECT_GT(states(after), 0);
+  EXPECT_GT(states(during), states(after));
+  EXPECT_EQ(
+      nlohmann::json::parse(check("journal", "create /a; crash after", "--json -").text)["crash_states"], 0)
+      << "create promises nothing";
 }
 
 TEST_F(ScriptE2eTest, OpsThatMustFailAreJudgedToo) {

@@ -112,5 +112,6 @@ void add_targets(CLI::App& app, int& exit);
 void add_ops(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);
 void add_museum(CLI::App& app, int& exit);
+void add_services(CLI::App& app, int& exit);
 
 }  // namespace sisyfs::cli

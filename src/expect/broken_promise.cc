@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "expect/fsync.h"
 #include "expect/names.h"
+#include "expect/narrow.h"
 #include "expect/ordered.h"
 
 namespace sisyfs {
@@ -258,9 +260,13 @@ std::optional<BrokenPromise> first_broken_promise(Contract contract, const Histo
   const PromiseChecker checker(history, recovered);
   if (contract == Contract::kStructure) return std::nullopt;
   if (contract == Contract::kAtomic) return checker.against_all();
-  const auto allows = contract == Contract::kOrdered ? ordered_allows
-                      : contract == Contract::kNames ? names_allows
-                                                     : fsync_allows;
+  const auto narrow = [contract](const History& trees, const ContractRules&, const Tree& tree,
+                                 std::string* why) { return narrow_allows(contract, trees, tree, why); };
+  using Allows = std::function<bool(const History&, const ContractRules&, const Tree&, std::string*)>;
+  const Allows allows = contract == Contract::kOrdered ? Allows(ordered_allows)
+                        : contract == Contract::kNames ? Allows(names_allows)
+                        : is_narrow(contract)          ? Allows(narrow)
+                                                       : Allows(fsync_allows);
   // Promises are added one by one. The first one with which the tree is not allowed is the broken one.
   History believed = history;
   believed.promises = {};

@@ -16,17 +16,24 @@ const char* contract_name(Contract contract) {
       return "fsync";
     case Contract::kNames:
       return "names";
+    case Contract::kPromised:
+      return "promised";
+    case Contract::kWhole:
+      return "whole";
+    case Contract::kFresh:
+      return "fresh";
   }
   return "?";
 }
 
 Result<Contract> parse_contract(std::string_view name) {
-  for (const Contract c :
-       {Contract::kAtomic, Contract::kOrdered, Contract::kNames, Contract::kFsync, Contract::kStructure}) {
+  for (const Contract c : {Contract::kAtomic, Contract::kOrdered, Contract::kNames, Contract::kFsync,
+                           Contract::kStructure, Contract::kPromised, Contract::kWhole, Contract::kFresh}) {
     if (name == contract_name(c)) return c;
   }
-  return bad_input(
-      fmt::format("unknown contract '{}'; it is one of atomic, ordered, names, fsync, structure", name));
+  return bad_input(fmt::format(
+      "unknown contract '{}'; it is one of atomic, ordered, names, fsync, structure, promised, whole, fresh",
+      name));
 }
 
 }  // namespace sisyfs

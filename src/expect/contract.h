@@ -24,9 +24,15 @@ enum class Contract : uint8_t {
   kFsync,    // each object separately: a version from the window that keeps all promises about the object
   kNames,    // names, types, links and attributes are those of now; each file is one whole version from the
              // window that keeps all promises about it
+  // Narrow contracts, each of one service (expect/narrow.h):
+  kPromised,  // what was promised, and not touched since, is there as it was
+  kWhole,     // a file that had its name all the time has its whole content of some time of the window
+  kFresh,     // each byte of a file is one that the file had there, or zero
 };
 
-// "atomic", "structure", "ordered", "fsync", "names".
+inline bool is_narrow(Contract contract) { return contract >= Contract::kPromised; }
+
+// "atomic", "structure", "ordered", "fsync", "names", "promised", "whole", "fresh".
 const char* contract_name(Contract contract);
 // The inverse of contract_name(). The error lists the names.
 Result<Contract> parse_contract(std::string_view name);

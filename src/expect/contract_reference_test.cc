@@ -479,10 +479,9 @@ class Walk {
         return run.reference.fsync(tree);
       case Contract::kNames:
         return run.reference.names(tree, in_flight_);
-      case Contract::kStructure:
+      default:  // structure; narrow_test.cc has the narrow ones
         return true;
     }
-    return false;
   }
 
   void compare(const Run& run, const char* when) {

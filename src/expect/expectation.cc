@@ -8,6 +8,7 @@
 #include "base/mutant.h"
 #include "expect/fsync.h"
 #include "expect/names.h"
+#include "expect/narrow.h"
 #include "expect/ordered.h"
 #include "tree/tree_text.h"
 
@@ -287,6 +288,7 @@ void Expectation::promise_dir(std::string_view path) {
 bool Expectation::heeds(PromiseKind kind) const {
   if (contract_ == Contract::kFsync) return kind != PromiseKind::kTree;
   // The names are those of now in any case.
+  if (contract_ == Contract::kPromised) return kind != PromiseKind::kTree;
   if (contract_ == Contract::kNames)
     return kind == PromiseKind::kContent || kind == PromiseKind::kData || kind == PromiseKind::kWritten;
   return false;
@@ -398,6 +400,7 @@ bool Expectation::crash_allowed(const Tree& recovered) const {
   if (std::find(trees.begin(), trees.end(), recovered) != trees.end()) return true;
   if (contract_ == Contract::kOrdered) return ordered_allows(history(), rules_, recovered, nullptr);
   if (contract_ == Contract::kFsync) return fsync_allows(history(), rules_, recovered, nullptr);
+  if (is_narrow(contract_)) return narrow_allows(contract_, history(), recovered, nullptr);
   return false;
 }
 
@@ -407,6 +410,8 @@ std::string Expectation::why_not_by_object(const Tree& recovered) const {
     ordered_allows(history(), rules_, recovered, &why);
   } else if (contract_ == Contract::kNames) {
     names_allows(history(), rules_, recovered, &why);
+  } else if (is_narrow(contract_)) {
+    narrow_allows(contract_, history(), recovered, &why);
   } else {
     fsync_allows(history(), rules_, recovered, &why);
   }

@@ -128,7 +128,8 @@ class Expectation {
   // without a name holds makes a difference too: its deletion may be lost, and its data not.
   bool are_one(const Tree& a, const Tree& b) const;
   bool by_object() const {
-    return contract_ == Contract::kOrdered || contract_ == Contract::kFsync || contract_ == Contract::kNames;
+    return contract_ == Contract::kOrdered || contract_ == Contract::kFsync ||
+           contract_ == Contract::kNames || is_narrow(contract_);
   }
   // Whether the contract heeds what fsync, fdatasync and O_SYNC promise of this kind.
   bool heeds(PromiseKind kind) const;

@@ -166,7 +166,8 @@ TEST(ContractNameTest, NamesAreReadBack) {
   const Result<Contract> wrong = parse_contract("fsnyc");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message,
-            "unknown contract 'fsnyc'; it is one of atomic, ordered, names, fsync, structure");
+            "unknown contract 'fsnyc'; it is one of atomic, ordered, names, fsync, structure, "
+            "promised, whole, fresh");
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ void Worker::list_script(const DiskSystemState& from) {
     Tree after = from.expectation.now();
     ops_.push_back({op, sisyfs::apply(op, after).error});
     if (cut != 0) ops_.back().op.demand = 0;
-    places_.push_back({next | cut, setup_.script->may_cut(line)});
+    places_.push_back({next | cut, setup_.script->may_cut(line), line.after});
   });
 }
 
@@ -171,7 +171,7 @@ void Worker::list_ace(const DiskSystemState& from) {
 }
 
 void Worker::begin_op(const Op& op) {
-  op_.place = {.next = from_->script_at, .may_cut = true};
+  op_.place = {.next = from_->script_at, .may_cut = true, .cut_after = false};
   op_.position = 0;
   op_.kind = op.kind;
   op_.letter = letter_of(op, from_->expectation.now());
@@ -277,6 +277,7 @@ bool Worker::next_point() {
       cuts.leave_point();
       continue;
     }
+    if (op_.place.cut_after && point->promises == 0) continue;
     reference_.begin_point(point->promises);
     const Digest what = digest_at(1, point->epoch.digest()) + digest_at(2, reference_.point_digest());
     // Only an outcome can say that there may be points without a number. So the last one with a number is

@@ -104,6 +104,7 @@ class Worker {
   struct ScriptPlace {
     uint32_t next = 0;  // position behind it
     bool may_cut = true;
+    bool cut_after = false;  // only after a promise
   };
   // The op at hand.
   struct OpAtHand {

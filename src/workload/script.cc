@@ -70,9 +70,10 @@ class Parser {
     for (; at_ < all_.size(); ++at_) {
       const Statement& here = all_[at_];
       if (here.text == "}") return {};
-      if (here.text == "crash") {
+      if (here.text == "crash" || here.text == "crash after") {
         if (!after_op) return wrong_at(here, 0, "'crash' comes right after the op in which the power may go");
         out.back().crash = true;
+        out.back().after = here.text != "crash";
         after_op = false;
         continue;
       }
@@ -188,7 +189,7 @@ class Parser {
       "'PATH symlink', 'PATH symlink TARGET', 'PATH mode BITS' or 'PATH links NUMBER'";
 
   static Status ops(const Statement& here, std::vector<Script::Line>& out) {
-    Script::Line line{{}, here.text.starts_with('?'), false, here.line, here.column, {}, {}};
+    Script::Line line{{}, here.text.starts_with('?'), false, false, here.line, here.column, {}, {}};
     std::string_view rest = line.optional ? here.text.substr(1) : here.text;
     while (true) {
       const size_t bar = std::min(rest.find('|'), rest.size());

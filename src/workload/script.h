@@ -48,6 +48,7 @@ class Script {
     std::vector<Op> ops;    // one of them is done
     bool optional = false;  // or none
     bool crash = false;     // the power may go during it
+    bool after = false;     // ... but only once it has promised something
     uint32_t number = 0;    // of the line in the text, from 1
     uint32_t column = 0;    // of its first op, from 1
     std::optional<Answer> answer = {};

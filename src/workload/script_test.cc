@@ -68,6 +68,14 @@ TEST(ScriptTest, ExpectationsStandBesideOps) {
   EXPECT_EQ(script->lines()[3].facts[2].number, 0700u);
 }
 
+TEST(ScriptTest, APowerCutMayWaitForAPromise) {
+  const Result<Script> script = Script::parse("create /a; crash\nfsync /a\ncrash after\nsync");
+  ASSERT_TRUE(script);
+  EXPECT_TRUE(script->lines()[0].crash && !script->lines()[0].after);
+  EXPECT_TRUE(script->lines()[1].crash && script->lines()[1].after);
+  EXPECT_FALSE(script->may_cut(script->lines()[2]));
+}
+
 TEST(ScriptTest, ErrorsNameLineAndColumn) {
   const auto error = [](std::string_view text) { return paths_of(text).front(); };
   EXPECT_EQ(error(""), "error: the script has no ops");

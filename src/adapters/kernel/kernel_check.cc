@@ -41,8 +41,12 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
       OptionSpec::integer("unit", 1, 65536, fs.block,
                           "bytes; sizes and offsets of the workload are multiples of this"),
       OptionSpec::choice(
-          "contract", {"claimed", "atomic", "ordered", "names", "fsync", "structure"}, "claimed",
-          "what must survive a power cut: what is known of the file system, or another contract"),
+          "contract",
+          {"claimed", "atomic", "ordered", "names", "fsync", "structure", "promised", "whole", "fresh"},
+          "claimed", "what must survive a power cut: what is known of the file system, or another contract"),
+      OptionSpec::choice(
+          "fsync_names", {"claimed", "on", "off"}, "claimed",
+          "fsync of a file also makes its name durable: as is known of the file system, or not"),
       OptionSpec::integer("files", 1, 8, 2, "files in the workload"),
       OptionSpec::integer("dirs", 0, 8, 1, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
@@ -171,6 +175,9 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
                  .retries_sync = false};
   if (const std::string_view name = options.choice_text("contract"); name != "claimed")
     kind.claims.contract = *parse_contract(name);
+  // A file that comes back whole has no half of a write.
+  if (kind.claims.contract == Contract::kWhole) kind.claims.split_writes = false;
+  if (options.differs("fsync_names")) kind.claims.fsync_names = options.choice_text("fsync_names") == "on";
   kind.limits.write_unit = static_cast<uint32_t>(options.integer("unit"));
   kind.limits.any_byte = true;
   kind.limits.max_name = fs.max_name;
