@@ -46,8 +46,7 @@ TEST(PluginTest, ItsOptionsAreListed) {
 
 // Tokens and commands of before the kernel's file systems had these names.
 TEST(PluginTest, AnOldNameIsRefusedWithTheNewOne) {
-  const std::pair<std::string, std::string> all[] = {
-      {"ext2", "libext2fs"}, {"ext2_sync", "libext2fs_sync"}, {"ntfs", "libntfs"}};
+  const std::pair<std::string, std::string> all[] = {{"ext2_sync", "libext2fs_sync"}, {"ntfs", "libntfs"}};
   for (const auto& [before, now] : all) {
     const Answer a = run("check " + before + " --depth 1");
     EXPECT_EQ(a.code, 2) << a.text;

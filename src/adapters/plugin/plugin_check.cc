@@ -223,7 +223,6 @@ std::span<const BundledPlugin> bundled_plugins() {
 // The plain names are those of the kernel's file systems. A row ends where a target of that name begins.
 std::span<const RenamedPlugin> renamed_plugins() {
   static constexpr RenamedPlugin kAll[] = {
-      {"ext2", "libext2fs"},
       {"ext2_sync", "libext2fs_sync"},
       {"ntfs", "libntfs"},
   };

@@ -120,6 +120,10 @@ void connect() {
   mount("dev", "/dev", "devtmpfs", 0, nullptr);
   // Pages that the checker knows by their number must stay where they are.
   put("/proc/sys/vm/compact_unevictable_allowed", "0");
+  // The kernel writes back on its own account after so long, whatever call is made just then. Never: an op
+  // does that.
+  put("/proc/sys/vm/dirty_writeback_centisecs", "36000000");
+  put("/proc/sys/vm/dirty_expire_centisecs", "36000000");
   line = open("/dev/ttyS0", O_RDWR | O_NOCTTY | O_CLOEXEC);
   termios raw{};
   if (line < 0 || tcgetattr(line, &raw) != 0) give_up("/dev/ttyS0");
