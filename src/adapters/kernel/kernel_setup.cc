@@ -33,8 +33,11 @@ int next_core() {
 
 Result<Image> KernelSetup::formatted(const Image& blank,
                                      const std::function<Result<Image>(const Image&)>& settle) {
-  const std::lock_guard lock(mutex_);
-  if (formatted_ && *blank_ == blank) return *formatted_;
+  const std::lock_guard made_once(formatting_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (formatted_ && *blank_ == blank) return *formatted_;
+  }
   const uint64_t bytes = disk.blocks_per_disk() * disk.block_size;
   Result<MemoryFile> file = MemoryFile::make(bytes);
   if (!file) return file.error();
@@ -56,6 +59,7 @@ Result<Image> KernelSetup::formatted(const Image& blank,
   }
   Result<Image> settled = settle(image);
   if (!settled) return settled.error();
+  const std::lock_guard lock(mutex_);
   blank_ = blank;
   formatted_ = *settled;
   return settled;

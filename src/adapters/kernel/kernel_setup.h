@@ -47,6 +47,7 @@ class KernelSetup {
   std::string release() const;
 
  private:
+  std::mutex formatting_;  // held while a file system is made, which uses all else
   mutable std::mutex mutex_;
   std::optional<Image> blank_, formatted_;
   std::optional<std::string> trouble_;
