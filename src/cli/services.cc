@@ -170,6 +170,18 @@ Result<ServiceCell> fill_cell(const Search& search, const Service& service, mill
   return cell;
 }
 
+// A kernel now and then does a thing of its own while calls are made again. Then the cell is tried once more.
+Result<ServiceCell> fill_patiently(const Search& search, const Service& service, milliseconds time) {
+  static constexpr int kTries = 3;
+  const auto end = Clock::now() + time;
+  for (int tries = 1;; ++tries) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    Result<ServiceCell> cell = fill_cell(search, service, std::max(left, milliseconds(1)));
+    if (cell || tries == kTries || cell.error().kind == ErrorKind::kBadInput || interrupted().load())
+      return cell;
+  }
+}
+
 Result<std::vector<const Service*>> columns_of(const ServicesFlags& flags) {
   std::vector<const Service*> columns;
   for (const std::string& name : flags.only)
@@ -253,7 +265,7 @@ int run_services(const ServicesFlags& flags) {
       cell.why = "stopped before";
       if (!interrupted().load() && share.count() > 0) {
         Result<ServiceCell> filled =
-            fill_cell({**entry, *fs, flags, *given, options->threads}, *service, share);
+            fill_patiently({**entry, *fs, flags, *given, options->threads}, *service, share);
         if (filled) {
           cell = *std::move(filled);
           any = true;
