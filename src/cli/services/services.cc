@@ -21,12 +21,12 @@ constexpr Contract kWhole = Contract::kWhole;
   "? rename /a /b | link /a /b | unlink /a | truncate /a 1U | chmod /a 600 | rename /a /d/a\n"
 
 // The other file gives back blocks, which the first one may take.
-#define TWO_FILES   \
-  "create /a\n"     \
-                    \
-  "create /b\n"     \
-  "append /b 16U\n" \
-  "? sync\n"        \
+#define TWO_FILES    \
+  "create /a\n"      \
+  "? append /a 1U\n" \
+  "create /b\n"      \
+  "append /b 16U\n"  \
+  "? sync\n"         \
   "? truncate /b 0U | unlink /b | link /a /c\n"
 
 #define CHANGE_DATA "append /a 1U | write /a 0U 1U | append /a 16U\n"
