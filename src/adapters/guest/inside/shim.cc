@@ -68,7 +68,6 @@ uint64_t looked = 0, looked_before = 0;
 bool started = false;  // the agent has spoken
 constexpr suseconds_t kStartSlice = 1000, kSlice = 100'000;
 
-
 void set_slice(suseconds_t microseconds) {
   const itimerval slice{{0, microseconds}, {0, microseconds}};
   setitimer(ITIMER_VIRTUAL, &slice, nullptr);
