@@ -187,8 +187,7 @@ TEST_P(WrongUse, GetsOneClearMessageAndTwo) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongUse,
     testing::Values(
-        Wrong{"NoSuchTarget", "check lnik",
-              "unknown target 'lnik'; targets are btrfs, ext2, ext3"},
+        Wrong{"NoSuchTarget", "check lnik", "unknown target 'lnik'; targets are btrfs, ext2, ext3"},
         Wrong{"NoSuchOption", "check link --set ordre=naive", "ordre"},
         Wrong{"NoSuchValue", "check link --set order=random", "naive, pointed"},
         Wrong{"NotAnAssignment", "check link --set order", "order"},

@@ -124,8 +124,9 @@ std::string name_of(const testing::TestParamInfo<const char*>& info) {
   return name;
 }
 
+// Not ext2: its last writes, from the cache of the device, come in two orders.
 INSTANTIATE_TEST_SUITE_P(FileSystems, SameRequestsGuestTest,
-                         testing::Values("ext2", "ext4", "xfs", "btrfs", "f2fs-posix"), name_of);
+                         testing::Values("ext4", "xfs", "btrfs", "f2fs-posix"), name_of);
 
 TEST_F(KernelGuestTest, EachComplaintIsHeardOnTheConsole) {
   GuestWithDisk one(ext4());

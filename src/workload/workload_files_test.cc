@@ -63,9 +63,9 @@ TEST(RangesTest, LieAtTheEndsOfAFile) {
 TEST(ExchangesTest, EachPairOfNamesIsTriedOnce) {
   const Bounds bounds = bounds_with(OpSet(OpKind::kExchange));
   const Tree tree = tree_of({"create /a", "link /a /b", "mkdir /d", "create /d/f", "symlink a /s"});
-  EXPECT_THAT(ops_of(bounds, tree), ElementsAre("exchange /a /d", "exchange /a /d/f", "exchange /a /s",
-                                                "exchange /b /d", "exchange /b /d/f", "exchange /b /s",
-                                                "exchange /d /s", "exchange /d/f /s"))
+  EXPECT_THAT(ops_of(bounds, tree),
+              ElementsAre("exchange /a /d", "exchange /a /d/f", "exchange /a /s", "exchange /b /d",
+                          "exchange /b /d/f", "exchange /b /s", "exchange /d /s", "exchange /d/f /s"))
       << "not two names of one file, and none with what lies below it";
   EXPECT_THAT(ops_of(bounds, tree_of({"mkdir /d", "mkdir /e", "create /e/f"})),
               ElementsAre("exchange /d /e", "exchange /d /e/f"));
@@ -83,9 +83,9 @@ TEST(ExchangesTest, ARenameThatReplacesNothingGetsANewName) {
 }
 
 TEST(ExchangesTest, OpenFilesOfModelsKeepTheirNames) {
-  Bounds bounds = bounds_with(OpSet(OpKind::kExchange, OpKind::kRenameNew, OpKind::kOpen, OpKind::kClose,
-                                    OpKind::kMsync) |
-                              kRangeOps);
+  Bounds bounds = bounds_with(
+      OpSet(OpKind::kExchange, OpKind::kRenameNew, OpKind::kOpen, OpKind::kClose, OpKind::kMsync) |
+      kRangeOps);
   bounds.handles = true;
   const auto ops = ops_of(bounds, tree_of({"create /a", "append /a 512", "open /a", "create /b"}));
   for (const char* op : {"exchange /a /b", "rename_new /a /c", "fallocate /b 0 512"})

@@ -22,7 +22,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -112,7 +111,8 @@ Result<std::vector<std::string>> module_files(const GuestKernel& kernel) {
     const auto found = all.find(name);
     if (found == all.end()) continue;
     // depmod lists the needed ones with the deepest last.
-    for (const std::string& need : std::views::reverse(found->second.second)) add(need);
+    const std::vector<std::string>& needs = found->second.second;
+    for (size_t i = needs.size(); i-- > 0;) add(needs[i]);
     add(found->second.first);
   }
   return out;
