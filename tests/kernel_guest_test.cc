@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "adapters/kernel/console.h"
@@ -81,6 +82,40 @@ TEST_F(KernelGuestTest, ADiskThatDropsFlushesLosesSyncedFiles) {
     const int error = one.mount();
     EXPECT_TRUE(error != 0 || one.read("/a") != "kept") << fua_too;
   }
+}
+
+// Story: ext4 keeps references to blocks of its fast commits after an unmount. They stayed in the kernel's
+// cache, and the next mount, of another disk, recovered a file from them.
+TEST_F(KernelGuestTest, AMountReadsNothingThatTheDiskHeldBefore) {
+  const FileSystem& fs = *file_system("ext4-fast-commit");
+  GuestWithDisk one(fs);
+  ASSERT_TRUE(one.booted());
+  const ToyDisk fresh = one.disk();
+  ToyDisk nowhere = fresh;
+  const auto drop = [&] {
+    one.guest().attach(&nowhere);
+    EXPECT_EQ(one.unmount(true), 0);
+    one.guest().attach(&one.disk());
+  };
+  std::map<size_t, ToyDisk> cut;  // by the bytes of the synced file
+  for (const size_t bytes : {1000, 16000, 5000}) {
+    one.disk() = fresh;
+    ASSERT_EQ(one.mount(), 0);
+    EXPECT_EQ(one.create("/a"), 0);
+    EXPECT_EQ(one.call(Call::kSync), 0);
+    EXPECT_EQ(one.write("/a", std::string(bytes, 'x')), 0);
+    EXPECT_EQ(one.call(Call::kFsync, "/a"), 0);
+    one.disk().cut_power();
+    drop();
+    cut.emplace(bytes, one.disk());
+  }
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [bytes, disk] : cut) {
+      one.disk() = disk;
+      ASSERT_EQ(one.mount(), 0);
+      EXPECT_EQ(one.read("/a").size(), bytes) << round;
+      drop();
+    }
 }
 
 // One round of calls, from the same disk and at the same time of day.

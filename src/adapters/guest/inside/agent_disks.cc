@@ -158,8 +158,19 @@ int make_disks(const Command& command) {
 
 int flush_disk() { return of(fsync(disks.at(0).device)); }
 
+// BLKFLSBUF leaves a page in the cache if something still refers to it, and the next mount would read what
+// the disk held before: ext4 with fast commits keeps such references. A change of the block size removes all
+// pages. It cannot be smaller than the sectors of the device, so these are made small for a moment.
 void forget_pages() {
-  for (const Disk& disk : disks) ioctl(disk.device, BLKFLSBUF);
+  for (const Disk& disk : disks) {
+    ioctl(disk.device, BLKFLSBUF);
+    int sector = 0;
+    if (ioctl(disk.device, BLKSSZGET, &sector) != 0) give_up("sectors");
+    if (sector == int{kPageBytes} && ioctl(disk.device, NBD_SET_BLKSIZE, 512) != 0) give_up("sectors");
+    for (const int size : {int{kPageBytes} / 2, int{kPageBytes}})
+      if (ioctl(disk.device, BLKBSZSET, &size) != 0) give_up("block size");
+    if (sector == int{kPageBytes} && ioctl(disk.device, NBD_SET_BLKSIZE, sector) != 0) give_up("sectors");
+  }
 }
 
 void lose_disks() {
