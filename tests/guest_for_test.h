@@ -112,7 +112,7 @@ class GuestWithDisk {
     return error(guest_->run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
   }
   int set_clock(uint64_t seconds) {
-    return error(guest_->run({.what = guest::Do::kClock, .offset = seconds}));
+    return error(guest_->run({.what = guest::Do::kClock, .clock = seconds}));
   }
   int plant(guest::Plant what) {
     return error(guest_->run({.what = guest::Do::kPlant, .number = static_cast<uint32_t>(what)}));

@@ -71,10 +71,11 @@ TEST(PlantTest, NothingPlantedIsFound) {
 // A kernel that cannot even be brought to its start is no finding.
 TEST(PlantTest, AFileSystemThatCannotBeMountedAtFirstIsAClearError) {
   if (const std::string why = why_no_guest(file_system("ext4")); !why.empty()) GTEST_SKIP() << why;
-  const Answer answer = check("plant=stuck@setting");
+  const Answer answer = check("plant=stuck@reading");
   EXPECT_EQ(answer.code, 4) << answer.text;
-  EXPECT_THAT(on_one_line(answer.text),
-              HasSubstr("ext4 cannot be brought to its start: setting the clock: the guest kernel waits"));
+  EXPECT_THAT(
+      on_one_line(answer.text),
+      HasSubstr("ext4 cannot be brought to its start: reading everything back: the guest kernel waits"));
 }
 
 TEST(PlantTest, WhatCannotBePlantedIsRefused) {

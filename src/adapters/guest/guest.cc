@@ -267,45 +267,63 @@ void Guest::answer(uint32_t bytes) {
   futex(channel_->turn, FUTEX_WAKE, static_cast<Turn>(INT_MAX), nullptr);
 }
 
-// Answers a request to a disk. False if it is none. Nothing that the guest says is relied on.
-bool Guest::serve() {
-  DiskRequest request;
-  const uint32_t bytes = std::min(channel_->bytes.load(std::memory_order_relaxed), kBufferBytes);
-  std::memcpy(&request, channel_->data, sizeof request);
-  if (request.ask == Ask::kCommand) return false;
+// One request to a disk, whose bytes are the front of `rest`, answered at `out`. How many bytes the answer
+// has; 0: there is no room for it.
+size_t Guest::serve_one(const DiskRequest& request, std::span<const std::byte> rest,
+                        std::span<std::byte> out) {
   DiskAnswer reply{};
-  uint32_t size = sizeof reply;
-  const std::span<std::byte> data(channel_->data, kBufferBytes);
+  size_t size = sizeof reply;
+  if (out.size() < size || (request.ask == Ask::kRead && out.size() - size < request.length)) return 0;
+  int error = 0;
   switch (request.ask) {
-    case Ask::kRead:
-      if (request.length > kBufferBytes - sizeof reply) {
-        reply.error = EIO;
-      } else {
-        const auto out = data.subspan(sizeof reply, request.length);
-        if (server_ == nullptr)
-          std::fill(out.begin(), out.end(), std::byte{0});
-        else
-          reply.error = static_cast<uint32_t>(server_->read(request.disk, request.offset, out));
-        size += request.length;
-      }
+    case Ask::kRead: {
+      const auto bytes = out.subspan(size, request.length);
+      if (server_ == nullptr)
+        std::fill(bytes.begin(), bytes.end(), std::byte{0});
+      else
+        error = server_->read(request.disk, request.offset, bytes);
+      if (error == 0) size += request.length;
       break;
+    }
     case Ask::kWrite:
-      if (bytes < sizeof request || request.length > bytes - sizeof request)
-        reply.error = EIO;
-      else if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(server_->write(
-            request.disk, request.offset, data.subspan(sizeof request, request.length), request.fua != 0));
+      if (server_ != nullptr)
+        error = server_->write(request.disk, request.offset, rest.first(request.length), request.fua != 0);
       break;
     case Ask::kFlush:
-      if (server_ != nullptr) reply.error = static_cast<uint32_t>(server_->flush(request.disk));
+      if (server_ != nullptr) error = server_->flush(request.disk);
       break;
     default:
       if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(
-            server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes));
+        error = server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes);
   }
-  std::memcpy(channel_->data, &reply, sizeof reply);
-  answer(size);
+  reply.error = static_cast<uint32_t>(error);
+  std::memcpy(out.data(), &reply, sizeof reply);
+  return size;
+}
+
+// Answers requests to a disk, in their order. False if there are none. Nothing that the guest says is relied
+// on: what cannot be answered ends the answer.
+bool Guest::serve() {
+  const uint32_t bytes = std::min(channel_->bytes.load(std::memory_order_relaxed), kBufferBytes);
+  const std::span<std::byte> data(channel_->data, kBufferBytes);
+  Ask first{};
+  std::memcpy(&first, data.data(), sizeof first);
+  if (first == Ask::kCommand) return false;
+  // The answers take the place of the requests.
+  requests_.assign(data.begin(), data.begin() + bytes);
+  std::span<const std::byte> rest(requests_);
+  size_t size = 0;
+  for (DiskRequest request; rest.size() >= sizeof request;) {
+    std::memcpy(&request, rest.data(), sizeof request);
+    rest = rest.subspan(sizeof request);
+    const size_t payload = request.ask == Ask::kWrite ? request.length : 0;
+    if (payload > rest.size()) break;
+    const size_t added = serve_one(request, rest, data.subspan(size));
+    if (added == 0) break;
+    size += added;
+    rest = rest.subspan(payload);
+  }
+  answer(static_cast<uint32_t>(size));
   return true;
 }
 

@@ -96,6 +96,8 @@ class Guest {
   void answer(uint32_t bytes);
   void share_core() const;
   bool serve();
+  size_t serve_one(const guest::DiskRequest& request, std::span<const std::byte> rest,
+                   std::span<std::byte> out);
   void end();
 
   pid_t process_ = -1;
@@ -107,6 +109,7 @@ class Guest {
   std::string trouble_, release_;
   bool ended_ = false;
   uint64_t seen_ = 0;  // of what was printed
+  std::vector<std::byte> requests_;
 };
 
 }  // namespace sisyfs

@@ -352,18 +352,14 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     forget();
   }
 
-  bool set_clock(uint32_t number) {
-    Command clock{.what = Do::kClock};
-    clock.offset = kFirstSecond + number * kSecondsOfCall;
-    return run(clock, {}, "setting the clock").alive;
-  }
+  static uint64_t time_of(uint32_t number) { return kFirstSecond + number * kSecondsOfCall; }
 
   int do_mount(Media& media, Image disk) {
     server_.attach(&media);
     server_.begin();
     server_.begin_mount(disk);
-    if (!set_clock(0)) return EIO;
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
+    command.clock = time_of(0);
     const Guest::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
@@ -378,12 +374,13 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   OpResult do_op(const Op& op) {
     const uint32_t number = past_ == nullptr ? 1 : past_->number + 1;
     server_.begin();
-    if (!set_clock(number)) return OpResult::of(EIO);
     const std::string text = to_text(op);
-
+    uint64_t clock = time_of(number);  // of the first command
     const OpResult result =
-        calls_.apply(op, [&](const Command& command, const Guest::Texts& texts,
-                             std::span<const std::byte> bytes) { return run(command, texts, text, bytes); });
+        calls_.apply(op, [&](Command command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+          command.clock = std::exchange(clock, 0);
+          return run(command, texts, text, bytes);
+        });
     if (!mounted_) return OpResult::of(EIO);
     auto done = std::make_shared<PastCall>(past_->disk);
     done->before = past_;

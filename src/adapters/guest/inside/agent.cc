@@ -109,11 +109,6 @@ void replace_random() {
   std::fclose(file);
 }
 
-void seed(uint32_t value) {
-  const Packet packet{Packet::kSeed, 0, value};
-  if (write(line, &packet, sizeof packet) != sizeof packet) give_up("serial line");
-}
-
 void connect() {
   mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir(kPlace, 0755);
   mount("proc", "/proc", "proc", 0, nullptr);
@@ -237,11 +232,8 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
     }
     case Do::kMakeTree:
       return make_directories(texts[0]);
-    case Do::kClock: {
-      seed(static_cast<uint32_t>(command.offset));
-      const timespec now{static_cast<time_t>(command.offset), 0};
-      return of(clock_settime(CLOCK_REALTIME, &now));
-    }
+    case Do::kClock:
+      return 0;
     case Do::kRelease: {
       utsname names{};
       if (uname(&names) != 0) return errno;
@@ -285,6 +277,8 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
     bytes.assign(reinterpret_cast<const std::byte*>(text),
                  reinterpret_cast<const std::byte*>(text) + command.bytes);
     answer = {Ask::kCommand, 0, 0, 0, 0};
+    const timespec time{static_cast<time_t>(command.clock), 0};
+    if (command.clock != 0 && clock_settime(CLOCK_REALTIME, &time) != 0) give_up("clock");
     answer.error = carry_out(command, texts, bytes.data(), answer);
   }
 }

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "adapters/guest/inside/agent_parts.h"
 
@@ -32,65 +31,85 @@ bool write_all(int fd, const void* from, size_t bytes) {
   return true;
 }
 
-// Many requests come at once. They are read together, and answered together; each goes to the checker alone.
+// Many requests come at once. They are read together, asked together and answered together.
 struct Queue {
   static constexpr size_t kRoom = kBufferBytes;
   std::vector<std::byte> bytes = std::vector<std::byte>(kRoom);
   size_t size = 0;                 // that were read
-  size_t done = 0;                 // of these
-  std::vector<std::byte> replies;  // that are not sent yet
+  std::vector<nbd_request> asked;  // heads of what is asked now
 };
 std::vector<Queue> queues;
 
-// One request that is in the queue as a whole. How many bytes it has; 0: it is not there yet.
-size_t take_request(uint32_t number, Queue& queue) {
+DiskRequest to_ask(uint32_t number, const nbd_request& head) {
   constexpr uint32_t kWriteZeroes = 6;
-  nbd_request head;
-  const size_t left = queue.size - queue.done;
-  if (left < sizeof head) return 0;
-  const std::byte* const at = queue.bytes.data() + queue.done;
-  std::memcpy(&head, at, sizeof head);
-  const uint32_t type = be32toh(head.type) & 0xffff, length = be32toh(head.len);
-  const size_t payload = type == NBD_CMD_WRITE ? length : 0;
-  if (left < sizeof head + payload) return 0;
+  const uint32_t type = be32toh(head.type) & 0xffff;
+  const Ask ask = type == NBD_CMD_WRITE   ? Ask::kWrite
+                  : type == NBD_CMD_FLUSH ? Ask::kFlush
+                  : type == NBD_CMD_TRIM  ? Ask::kDiscard
+                  : type == kWriteZeroes  ? Ask::kZeroes
+                                          : Ask::kRead;
+  return {ask, number, be64toh(head.from), be32toh(head.len), be32toh(head.type) >> 16 & 1};
+}
+
+// Asks for the requests at the front of the queue that are there as a whole and whose answers fit. How many
+// bytes of the queue these are.
+size_t ask_front(uint32_t number, Queue& queue, size_t from) {
   std::byte* const buffer = buffers[kDiskBuffer];
-  DiskRequest request{Ask::kRead, number, be64toh(head.from), length, be32toh(head.type) >> 16 & 1};
-  if (type == NBD_CMD_WRITE)
-    request.ask = Ask::kWrite;
-  else if (type == NBD_CMD_FLUSH)
-    request.ask = Ask::kFlush;
-  else if (type == NBD_CMD_TRIM)
-    request.ask = Ask::kDiscard;
-  else if (type == kWriteZeroes)
-    request.ask = Ask::kZeroes;
-  if (sizeof request + payload > kBufferBytes) give_up("request");
-  std::memcpy(buffer, &request, sizeof request);
-  std::memcpy(buffer + sizeof request, at + sizeof head, payload);
-  ask(kDiskBuffer, sizeof request + payload);
-  DiskAnswer answer;
-  std::memcpy(&answer, buffer, sizeof answer);
-  static_assert(sizeof answer == sizeof(nbd_reply));
-  nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
-  std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
-  std::memcpy(buffer, &reply, sizeof reply);
-  const size_t out = sizeof reply + (request.ask == Ask::kRead && answer.error == 0 ? length : 0);
-  queue.replies.insert(queue.replies.end(), buffer, buffer + out);
-  return sizeof head + payload;
+  size_t at = from, out = 0, back = 0;
+  queue.asked.clear();
+  for (nbd_request head; queue.size - at >= sizeof head;) {
+    std::memcpy(&head, queue.bytes.data() + at, sizeof head);
+    const DiskRequest request = to_ask(number, head);
+    const size_t payload = request.ask == Ask::kWrite ? request.length : 0;
+    if (queue.size - at - sizeof head < payload) break;
+    const size_t answer = sizeof(DiskAnswer) + (request.ask == Ask::kRead ? request.length : 0);
+    if (out + sizeof request + payload > kBufferBytes || back + answer > kBufferBytes) {
+      if (queue.asked.empty()) give_up("request");
+      break;
+    }
+    std::memcpy(buffer + out, &request, sizeof request);
+    std::memcpy(buffer + out + sizeof request, queue.bytes.data() + at + sizeof head, payload);
+    out += sizeof request + payload;
+    back += answer;
+    at += sizeof head + payload;
+    queue.asked.push_back(head);
+  }
+  if (!queue.asked.empty()) ask(kDiskBuffer, out);
+  return at - from;
+}
+
+// Makes replies of the protocol of the answers, in their place. How many bytes.
+size_t to_replies(const Queue& queue) {
+  size_t at = 0;
+  for (const nbd_request& head : queue.asked) {
+    std::byte* const place = buffers[kDiskBuffer] + at;
+    DiskAnswer answer;
+    std::memcpy(&answer, place, sizeof answer);
+    static_assert(sizeof answer == sizeof(nbd_reply));
+    nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
+    std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
+    std::memcpy(place, &reply, sizeof reply);
+    const bool has_bytes = to_ask(0, head).ask == Ask::kRead && answer.error == 0;
+    at += sizeof reply + (has_bytes ? be32toh(head.len) : 0);
+  }
+  return at;
 }
 
 // Reads what is there, at least something.
 bool serve_requests(uint32_t number) {
   Queue& queue = queues[number];
-  std::memmove(queue.bytes.data(), queue.bytes.data() + queue.done, queue.size - queue.done);
-  queue.size -= std::exchange(queue.done, 0);
-  const ssize_t count =
-      read(disks[number].ends[1], queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
+  const int end = disks[number].ends[1];
+  const ssize_t count = read(end, queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
   if (count <= 0) return false;
   queue.size += static_cast<size_t>(count);
-  while (const size_t taken = take_request(number, queue)) queue.done += taken;
-  const bool sent = write_all(disks[number].ends[1], queue.replies.data(), queue.replies.size());
-  queue.replies.clear();
-  return sent;
+  size_t done = 0;
+  while (const size_t taken = ask_front(number, queue, done)) {
+    done += taken;
+    if (!write_all(end, buffers[kDiskBuffer], to_replies(queue))) return false;
+  }
+  std::memmove(queue.bytes.data(), queue.bytes.data() + done, queue.size - done);
+  queue.size -= done;
+  return queue.size < Queue::kRoom;
 }
 
 void* serve_disks(void*) {

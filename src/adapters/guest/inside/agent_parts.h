@@ -12,7 +12,6 @@
 namespace sisyfs::guest {
 
 inline constexpr const char* kPlace = "/mnt";  // of mounts
-inline constexpr uint32_t kCommands = 0, kDiskBuffer = 1;
 
 extern std::byte* buffers[kBuffers];
 extern int handles[kHandles];
