@@ -21,7 +21,7 @@ namespace sisyfs::cli {
 namespace {
 
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s";
+  std::string target, tasks, via, disk, block, kernel, json, script, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
@@ -85,6 +85,7 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
                          {"--via", "via", !flags.via.empty(), flags.via},
                          {"--symmetry", "symmetry", flags.symmetry, "on"},
                          {"--block", "block", !flags.block.empty(), flags.block},
+                         {"--kernel", "kernel", !flags.kernel.empty(), ""},
                          {"--disk", "block", !flags.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
   for (const Named& one : named) {
@@ -95,6 +96,7 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
           one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
+  if (!flags.kernel.empty()) flags.settings.push_back(kernel_setting(flags.kernel));
   if (flags.disk.empty()) return {};
   const Result<uint64_t> blocks = blocks_of(flags.disk, entry, flags.settings);
   if (!blocks) return blocks.error();
@@ -267,6 +269,7 @@ void add_check(CLI::App& app, int& exit) {
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
   sub->add_option("--block", flags->block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
+  add_kernel(*sub, flags->kernel);
   sub->add_flag("--symmetry", flags->symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
