@@ -35,8 +35,10 @@ struct FileSystem {
   std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
   std::string_view check = {};  // and of the one that only looks; empty: there is none
   std::string_view mount;       // options
-  uint32_t block = 4096;        // bytes of a block of the disk
-  uint64_t kibibytes = 0;       // of the disk
+  // Further ones on the host, whose clock runs, and where several disks are the same.
+  std::string_view host_mount = {};
+  uint32_t block = 4096;   // bytes of a block of the disk
+  uint64_t kibibytes = 0;  // of the disk
   std::vector<std::string> modules = {};
 
   Contract contract = Contract::kFsync;

@@ -35,6 +35,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
                        "options of mount, with commas; also sync and dirsync"),
       OptionSpec::text("mkfs", "default",
                        "more words for the command that makes the file system, with + between them"),
+      OptionSpec::choice("on", {"guest", "host"}, "guest",
+                         "the kernel: one in a guest, or as root the one that is running (--host)"),
       OptionSpec::text("kernel", "packaged",
                        "a user-mode Linux to boot instead of the packaged one, by its path"),
       OptionSpec::integer("seconds", 1, 3600, 60, "time limit of the work of one call"),
@@ -124,27 +126,44 @@ Result<Planted> planted_of(const std::string& text) {
   return Planted{static_cast<guest::Plant>(name - std::begin(guest::kPlantNames)), words[1]};
 }
 
+// The kernel, with the tools of the file system.
+Status choose_kernel(const Options& options, const InstallPackages& install, KernelSetup& setup) {
+  const FileSystem& fs = setup.fs;
+  const bool on_host = options.choice_text("on") == "host";
+  const std::string named = options.value_text("kernel");
+  const bool packaged = named == "packaged";
+  if (on_host && !packaged) return bad_input("--host takes the running kernel: leave out kernel=" + named);
+  if (on_host)
+    if (Status s = HostMachine::possible(std::string(fs.type)); !s) return s.error();
+  std::vector<std::string> missing;
+  if (!on_host && packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
+  if (find_tool(words_of(fs.mkfs).front()).empty()) missing.emplace_back(fs.package);
+  if (!missing.empty())
+    if (Status s = install(missing); !s) return s.error();
+  const std::chrono::seconds patience(options.integer("seconds"));
+  if (on_host) {
+    setup.host = HostKernel{.patience = patience};
+    return {};
+  }
+  Result<GuestKernel> kernel = GuestKernel::find(packaged ? kPackagedKernel : named);
+  if (!kernel) return kernel.error();
+  setup.kernel = *std::move(kernel);
+  setup.kernel.patience = patience;
+  setup.kernel.to_load = fs.modules;
+  setup.kernel.to_load.insert(setup.kernel.to_load.begin(), "nbd");
+  return {};
+}
+
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
                                                        const InstallPackages& install) {
   auto setup = std::make_shared<KernelSetup>();
   setup->fs = fs;
-  const bool packaged = options.value_text("kernel") == "packaged";
-  std::vector<std::string> missing;
-  if (packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
-  if (find_tool(words_of(fs.mkfs).front()).empty()) missing.emplace_back(fs.package);
-  if (!missing.empty())
-    if (Status s = install(missing); !s) return s.error();
-  Result<GuestKernel> kernel = GuestKernel::find(packaged ? kPackagedKernel : options.value_text("kernel"));
-  if (!kernel) return kernel.error();
-  setup->kernel = *std::move(kernel);
-  setup->kernel.patience = std::chrono::seconds(options.integer("seconds"));
+  if (Status s = choose_kernel(options, install, *setup); !s) return s.error();
   if (options.differs("plant")) {
     Result<Planted> planted = planted_of(options.value_text("plant"));
     if (!planted) return planted.error();
     setup->planted = *std::move(planted);
   }
-  setup->kernel.to_load = fs.modules;
-  setup->kernel.to_load.insert(setup->kernel.to_load.begin(), "nbd");
   const auto block = static_cast<uint32_t>(options.integer("block"));
   const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;
   if ((block & (block - 1)) != 0) return bad_input(fmt::format("block={} is no power of two", block));
@@ -155,6 +174,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
     for (std::string& word : words_of(options.value_text("mkfs"), '+'))
       setup->mkfs.push_back(std::move(word));
   set_mount(options.value_text("mount"), *setup);
+  if (setup->host) set_mount(fs.host_mount, *setup);
   return setup;
 }
 
@@ -187,7 +207,8 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
   kind.faults = kDied | kHung | kComplained;
-  kind.snapshots = "the disk before the mount and the calls since then, which are made again";
+  kind.snapshots = setup->host ? "the calls since the mount, which are made again, with other bytes"
+                               : "the disk before the mount and the calls since then, which are made again";
   kind.make = [setup] { return make_kernel_target(setup); };
   return kind;
 }
@@ -228,6 +249,8 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
   setup.trouble = [kernel = *kernel] { return kernel->trouble(); };
   set_workload(options, setup);
+  // What is decided at a read needs reads that are the same each time.
+  if ((*kernel)->host) setup.cuts.lazy = false;
   setup.recovery.mount_alone = options.has("recovery") && options.choice_text("recovery") == "checked";
   return make_disk_check(std::move(setup));
 }

@@ -70,10 +70,19 @@ bool KernelSetup::is_new(const Image& image) const {
   return formatted_ && *formatted_ == image;
 }
 
-Result<std::unique_ptr<Guest>> KernelSetup::boot() const {
+Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() const {
+  if (host) {
+    HostKernel pinned = *host;
+    pinned.cpu = next_core();
+    Result<std::unique_ptr<HostMachine>> started = HostMachine::start(pinned, disk);
+    if (!started) return started.error();
+    return std::unique_ptr<KernelMachine>(*std::move(started));
+  }
   GuestKernel pinned = kernel;
   pinned.cpu = next_core();
-  return Guest::boot(pinned, disk);
+  Result<std::unique_ptr<Guest>> booted = Guest::boot(pinned, disk);
+  if (!booted) return booted.error();
+  return std::unique_ptr<KernelMachine>(*std::move(booted));
 }
 
 void KernelSetup::set_trouble(std::string text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "adapters/guest/guest.h"
+#include "adapters/guest/host_machine.h"
 #include "adapters/kernel/file_systems.h"
 #include "base/result.h"
 #include "disk/image.h"
@@ -25,9 +26,10 @@ class KernelSetup {
  public:
   FileSystem fs;
   GuestKernel kernel;
-  std::vector<std::string> mkfs;  // the command, without the image
-  std::string mount;              // options
-  uint32_t mount_flags = 0;       // MS_ flags
+  std::optional<HostKernel> host;  // or the kernel of the host
+  std::vector<std::string> mkfs;   // the command, without the image
+  std::string mount;               // options
+  uint32_t mount_flags = 0;        // MS_ flags
   Geometry disk;
   std::optional<Planted> planted;
 
@@ -37,8 +39,8 @@ class KernelSetup {
   // Whether it is the disk that formatted() gave last.
   bool is_new(const Image& image) const;
 
-  // Boots a guest, on another core each time.
-  Result<std::unique_ptr<Guest>> boot() const;
+  // Boots a guest, or starts on the host, on another core each time.
+  Result<std::unique_ptr<KernelMachine>> boot() const;
 
   // Why what was found cannot be relied on.
   void set_trouble(std::string text);

@@ -17,6 +17,7 @@
 #include "adapters/kernel/guest_walk.h"
 #include "adapters/kernel/kernel_calls.h"
 #include "adapters/kernel/repair.h"
+#include "base/assert.h"
 #include "disk/media.h"
 
 namespace sisyfs {
@@ -57,6 +58,13 @@ std::string difference(const std::vector<Request>& before, const std::vector<Req
                      text(before) == text(now) ? "the same with other bytes" : text(now));
 }
 
+// A mount or a call on the host, where the same calls write other bytes each time.
+struct HostPast {
+  std::optional<MediaState> before;  // of a mount: the disk with its log
+  uint64_t begin = 0, end = 0;       // serial numbers of the log
+  std::vector<uint64_t> serials;     // of its events
+};
+
 // A mount or a call, linked to what came before it, back to the mount.
 struct PastCall {
   std::shared_ptr<const PastCall> before;
@@ -66,6 +74,7 @@ struct PastCall {
   uint32_t number = 0;
   std::vector<Request> requests;  // that it made to the disks
   Digest digest;                  // of all that happened
+  std::shared_ptr<const HostPast> on_host;
 
   explicit PastCall(const Image& image) : disk(image) {}
 };
@@ -81,8 +90,13 @@ class MediaServer : public ServesDisks {
   // From here on requests are counted anew.
   void begin() {
     requests_.clear();
+    serials_.clear();
+    begin_ = media_->state().log.next_serial();
     failed_ = false;
   }
+  // Of the log: the next serial number at the beginning, and those of the events since then.
+  uint64_t begin_serial() const { return begin_; }
+  const std::vector<uint64_t>& serials() const { return serials_; }
   const std::vector<Request>& requests() const { return requests_; }
   bool failed() const { return failed_; }
 
@@ -110,11 +124,11 @@ class MediaServer : public ServesDisks {
     if (disk_)
       for (uint64_t i = 0; i < bytes.size() / size; ++i)
         written_.insert_or_assign(key(disk, offset / size + i), true);
-    return io_error(media_->disk(disk).write(BlockAddress(offset / size), bytes, {.fua = fua}));
+    return changed(media_->disk(disk).write(BlockAddress(offset / size), bytes, {.fua = fua}));
   }
   int flush(uint32_t disk) override {
     requests_.push_back({Request::kFlush, disk, 0, 0});
-    return io_error(media_->disk(disk).flush());
+    return changed(media_->disk(disk).flush());
   }
   int discard(uint32_t disk, uint64_t offset, uint64_t length, bool zeroes) override {
     const uint32_t size = block_size();
@@ -124,10 +138,10 @@ class MediaServer : public ServesDisks {
       for (uint64_t i = 0; i < length / size; ++i)
         written_.insert_or_assign(key(disk, offset / size + i), true);
     if (!zeroes)
-      return io_error(media_->disk(disk).discard(BlockAddress(offset / size), BlockCount(length / size)));
+      return changed(media_->disk(disk).discard(BlockAddress(offset / size), BlockCount(length / size)));
     const std::vector<std::byte> nothing(size);
     for (uint64_t i = 0; i < length / size; ++i)
-      if (const int error = io_error(media_->disk(disk).write(BlockAddress(offset / size + i), nothing)))
+      if (const int error = changed(media_->disk(disk).write(BlockAddress(offset / size + i), nothing)))
         return error;
     return 0;
   }
@@ -141,6 +155,12 @@ class MediaServer : public ServesDisks {
     if (status == IoStatus::kOk) return 0;
     failed_ = true;
     return EIO;
+  }
+  // After an access that is an event of the log.
+  int changed(IoStatus status) {
+    const uint64_t next = media_->state().log.next_serial();
+    if (status == IoStatus::kOk && next != 0) serials_.push_back(next - 1);
+    return io_error(status);
   }
   void compare(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes) {
     const uint32_t size = block_size();
@@ -160,6 +180,8 @@ class MediaServer : public ServesDisks {
   const bool fills_all_;
   Media* media_ = nullptr;
   std::vector<Request> requests_;
+  uint64_t begin_ = 0;
+  std::vector<uint64_t> serials_;
   bool failed_ = false;
   std::optional<Image> disk_;
   std::map<uint64_t, bool> written_;
@@ -171,7 +193,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
  public:
   explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
       : setup_(std::move(setup)),
-        server_((setup_->fs.quirks & kUnfilledBytes) == 0),
+        server_((setup_->fs.quirks & kUnfilledBytes) == 0 && !setup_->host),
         own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
@@ -196,7 +218,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     if (!mounted_) return EIO;
     if (calls_.open_handles() != 0) return EBUSY;
     server_.begin();
-    const Guest::Reply reply = run({.what = Do::kUnmount}, {}, "unmount");
+    const KernelMachine::Reply reply = run({.what = Do::kUnmount}, {}, "unmount");
     forget();
     return reply.alive ? reply.error : EIO;
   }
@@ -214,7 +236,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     GuestWalk reader(setup_->fs);
     bool more = false;
     do {
-      const Guest::Reply reply =
+      const KernelMachine::Reply reply =
           run({.what = Do::kWalk, .number = more ? 1u : 0u}, {}, "reading everything back");
       if (!reply.alive) return {EIO, Path("/"), {}};
       more = reader.add(reply.bytes) && reply.more && !reply.bytes.empty();
@@ -238,18 +260,19 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
     if (wanted == nullptr || wanted != past_ || walked_ || !mounted_) {
       drop();
-      if (wanted != nullptr) repeat(wanted);
+      if (wanted != nullptr) repeat(wanted, media.state());
     }
     server_.attach(&media);
+    if (wanted != nullptr && adopted_) media.load(*adopted_);
   }
 
  private:
   // How often calls are made again until they make the same requests.
-  static constexpr int kTries = 4;
+  int tries() const { return setup_->host ? 20 : 4; }
 
-  Guest* guest() {
+  KernelMachine* guest() {
     if (guest_ != nullptr) return guest_.get();
-    Result<std::unique_ptr<Guest>> booted = setup_->boot();
+    Result<std::unique_ptr<KernelMachine>> booted = setup_->boot();
     if (!booted) return setup_->set_trouble(booted.error().message), nullptr;
     guest_ = *std::move(booted);
     guest_->attach(&server_);
@@ -260,12 +283,12 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
 
   // A command that is a part of `what`. A guest that does not live any more is a fault, and is replaced when
   // the next one is needed.
-  Guest::Reply run(const Command& command, const Guest::Texts& texts, std::string_view what,
-                   std::span<const std::byte> bytes = {}) {
-    Guest* const machine = guest();
+  KernelMachine::Reply run(const Command& command, const KernelMachine::Texts& texts, std::string_view what,
+                           std::span<const std::byte> bytes = {}) {
+    KernelMachine* const machine = guest();
     if (machine == nullptr) return {.alive = false};
     if (is_planted(what)) (void)machine->run(plant_);
-    const Guest::Reply reply = machine->run(command, texts, bytes);
+    const KernelMachine::Reply reply = machine->run(command, texts, bytes);
     const std::string printed = machine->take_printed();
     if (!reply.alive) {
       set_fault(machine->has_ended() ? kDied : kHung,
@@ -316,6 +339,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     mounted_ = false;
     past_ = nullptr;
     walked_ = false;
+    adopted_.reset();
     calls_.forget();
   }
 
@@ -342,7 +366,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       own_.begin_scratch(Media::Keep::kNothing);
       server_.attach(&own_);
       quiet_ = true;
-      const Guest::Reply reply = run({.what = Do::kUnmount, .number = 1}, {}, "unmount");
+      const KernelMachine::Reply reply = run({.what = Do::kUnmount, .number = 1}, {}, "unmount");
       quiet_ = false;
       // A kernel that cannot let go of it is of no further use.
       if (!reply.alive || reply.error != 0) guest_.reset();
@@ -358,15 +382,17 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     server_.attach(&media);
     server_.begin();
     server_.begin_mount(disk);
+    const std::shared_ptr<HostPast> here = host_past(media.state());
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
     command.clock = time_of(0);
-    const Guest::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
+    const KernelMachine::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
     if (settles() && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
+    end_on_host(here, *done);
     finish(std::move(done), digest_at(1, disk.digest()));
     return 0;
   }
@@ -374,10 +400,11 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   OpResult do_op(const Op& op) {
     const uint32_t number = past_ == nullptr ? 1 : past_->number + 1;
     server_.begin();
+    const std::shared_ptr<HostPast> here = host_past(std::nullopt);
     const std::string text = to_text(op);
     uint64_t clock = time_of(number);  // of the first command
-    const OpResult result =
-        calls_.apply(op, [&](Command command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+    const OpResult result = calls_.apply(
+        op, [&](Command command, const KernelMachine::Texts& texts, std::span<const std::byte> bytes) {
           command.clock = std::exchange(clock, 0);
           return run(command, texts, text, bytes);
         });
@@ -386,11 +413,18 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     done->before = past_;
     done->op = op;
     done->number = number;
+    end_on_host(here, *done);
     finish(std::move(done), digest_at(2, past_->digest) + digest_at(3, digest_of_text(op)));
     return result;
   }
 
+  std::shared_ptr<HostPast> host_past(std::optional<MediaState> before) const {
+    if (!setup_->host) return nullptr;
+    return std::make_shared<HostPast>(HostPast{std::move(before), server_.begin_serial(), 0, {}});
+  }
+
   void finish(std::shared_ptr<PastCall> done, const Digest& digest) {
+    adopted_.reset();
     done->read = server_.take_read();
     done->requests = server_.requests();
     done->digest = digest;
@@ -400,20 +434,29 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     after_ = server_.media()->state().current;
   }
 
+  void end_on_host(const std::shared_ptr<HostPast>& here, PastCall& done) const {
+    if (here == nullptr) return;
+    here->end = server_.media()->state().log.next_serial();
+    here->serials = server_.serials();
+    done.on_host = here;
+  }
+
   static Digest digest_of_text(const Op& op) {
     const std::string text = to_text(op);
     return digest_of(text.data(), text.size());
   }
 
-  // Mounts and makes the calls again.
-  void repeat(const PastCalls& wanted) {
+  // Mounts and makes the calls again. On the host they write other bytes, of which the kernel's memory now
+  // speaks: these take the place of those that were saved.
+  void repeat(const PastCalls& wanted, const MediaState& saved) {
     std::vector<const PastCall*> all;
     for (const PastCall* done = wanted.get(); done != nullptr; done = done->before.get()) all.push_back(done);
     Image disk = all.back()->disk;
     for (const PastCall* done : all)
       for (const auto& [address, block] : done->read) disk.set(address, block);
-    for (int tries = 0; tries < kTries; ++tries) {
+    for (int i = 0; i < tries(); ++i) {
       if (repeat_once(all, disk)) {
+        if (setup_->host) adopted_ = adopted(all, saved);
         past_ = wanted;
         walked_ = false;
         return;
@@ -425,9 +468,60 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
         to_text(failed_->op), differs_));
   }
 
+  // The saved state with the bytes that were written now. Events keep their serial numbers.
+  MediaState adopted(const std::vector<const PastCall*>& all, const MediaState& saved) const {
+    const HostPast& mount = *all.back()->on_host;
+    const Log& before = mount.before->log;
+    std::vector<const Event*> events;
+    own_.state().log.events(events);
+    // The log of a recovery begins at 0, and is put on top of the disk that it was for. It has no boundaries.
+    const bool is_recovery = std::none_of(
+        events.begin(), events.end(), [](const Event* event) { return event->kind == EventKind::kBoundary; });
+    const uint64_t after_mount =
+        all.size() == 1 ? saved.log.next_serial() : all[all.size() - 2]->on_host->begin - 1;
+    const uint64_t shift = is_recovery ? after_mount - mount.end : 0;
+    std::vector<uint64_t> serials;
+    for (size_t i = 0; i < before.size(); ++i)
+      if (has_number(*events[i])) serials.push_back(before.serial_of(*events[i]) + shift);
+    for (size_t i = all.size(); i-- > 0;)
+      for (const uint64_t serial : all[i]->on_host->serials)
+        serials.push_back(serial + (i + 1 == all.size() ? shift : 0));
+    Log log(before.base() + shift);
+    std::vector<BlockRef> blocks;
+    size_t next = 0;
+    for (const Event* event : events) {
+      if (!has_effect(*event)) continue;
+      if (has_number(*event)) {
+        SISYFS_ASSERT(next < serials.size(), "a repetition has the events of the first time");
+        log.set_next_serial(serials[next++]);
+      }
+      blocks.clear();
+      for (uint64_t i = 0; event->changes_blocks() && i < event->count.value; ++i)
+        blocks.push_back(BlockRef::share(event->block(i)));
+      if (event->kind == EventKind::kWrite)
+        log.add_write(event->first, blocks, event->flags, event->disk, event->tied_to_previous);
+      else if (event->kind == EventKind::kDiscard)
+        log.add_discard(event->first, blocks, event->disk, event->tied_to_previous);
+      else
+        log.add_flush(event->disk);
+    }
+    log.set_next_serial(saved.log.next_serial());
+    return {mount.before->durable, own_.state().current, std::move(log), saved.undecided};
+  }
+
+  static bool has_effect(const Event& event) {
+    return event.changes_blocks() || event.kind == EventKind::kFlush;
+  }
+  // The further runs of a write have the number of the first one.
+  static bool has_number(const Event& event) { return has_effect(event) && !event.tied_to_previous; }
+
   bool repeat_once(const std::vector<const PastCall*>& all, const Image& disk) {
-    own_.load(MediaState(disk));
-    own_.begin_scratch(Media::Keep::kNothing);
+    if (setup_->host) {
+      own_.load(*all.back()->on_host->before);
+    } else {
+      own_.load(MediaState(disk));
+      own_.begin_scratch(Media::Keep::kNothing);
+    }
     for (size_t i = all.size(); i-- > 0;) {
       if (i + 1 == all.size()) {
         failed_ = all[i];
@@ -450,12 +544,13 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   }
 
   std::shared_ptr<KernelSetup> setup_;
-  std::unique_ptr<Guest> guest_;
+  std::unique_ptr<KernelMachine> guest_;
   MediaServer server_;
   KernelCalls calls_;
   Repair repair_;
-  Media own_;                   // for what is repeated and what is dropped
-  std::optional<Image> after_;  // the last call
+  Media own_;                          // for what is repeated and what is dropped
+  std::optional<Image> after_;         // the last call
+  std::optional<MediaState> adopted_;  // on the host: the disk of what was repeated last
   PastCalls past_;
   bool mounted_ = false;
   bool walked_ = false;  // since the last call
