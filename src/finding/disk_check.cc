@@ -220,6 +220,7 @@ class DiskCheck : public Check {
     return "the power went only right after a call that had promised something, and nothing that was written "
            "was lost: to prove, use another value of crash";
   }
+  std::string repairs() const override { return setup().kind.repairs; }
   std::string snapshots() const override { return setup().kind.snapshots; }
 
  private:

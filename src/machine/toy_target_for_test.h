@@ -56,6 +56,8 @@ struct ToyMistakes {
   ToyProblem problem = ToyProblem::kNamed;
   bool repairs = true;
   bool repair_drops_b = false;  // a mistake: a repair takes /b with it
+  bool preen_drops_b = false;   // likewise in the cautious mode alone
+  bool preen_refuses = false;   // the cautious mode repairs nothing, and says so
 };
 
 class ToyTarget : public Target,
@@ -145,8 +147,11 @@ class ToyTarget : public Target,
     uint8_t hint = 0;
     if (!get(4, hint)) report->error = EIO;
     if (hint == 0) return;
-    const bool repaired = mode == FsckMode::kRepair && mistakes_.repairs && put(4, 0) && flush();
-    if (repaired && mistakes_.repair_drops_b) (void)(put(2, 0) && flush());
+    const bool preens = mode == FsckMode::kPreen;
+    const bool repairs = mode == FsckMode::kRepair || (preens && !mistakes_.preen_refuses);
+    const bool repaired = repairs && mistakes_.repairs && put(4, 0) && flush();
+    if (repaired && (mistakes_.repair_drops_b || (preens && mistakes_.preen_drops_b)))
+      (void)(put(2, 0) && flush());
     report->add(static_cast<uint16_t>(mistakes_.problem), repaired, {4});
   }
 

@@ -28,6 +28,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.ext2 " EXT_COMMON,
                   .fsck = "e2fsck -f -y",
                   .check = "e2fsck -f -n",
+                  .preen = "e2fsck -p",
                   .mount = "noatime",
                   .block = 1024,
                   .kibibytes = 1024};
@@ -131,6 +132,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.f2fs -q -f -t 0",
                   .fsck = "fsck.f2fs -f -y",
                   .check = "fsck.f2fs --dry-run",
+                  .preen = "fsck.f2fs -a",
                   .mount = "noatime,nodiscard,background_gc=off",
                   .kibibytes = 64 * 1024,
                   .modules = {"crc32_generic", "f2fs"}};

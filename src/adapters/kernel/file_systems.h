@@ -34,6 +34,7 @@ struct FileSystem {
   std::string_view mkfs;        // the words of its command, without the image
   std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
   std::string_view check = {};  // and of the one that only looks; empty: there is none
+  std::string_view preen = {};  // and of its cautious mode; empty: it has none
   std::string_view mount;       // options
   // Further ones on the host, whose clock runs, and where several disks are the same.
   std::string_view host_mount = {};

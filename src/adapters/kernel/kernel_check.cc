@@ -70,20 +70,23 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
   for (OptionSpec& spec : linux_specs(ops_of(fs), true)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
-  // A repair tool reads the whole disk, so nothing would be left to decide later.
-  const std::string_view cuts = fs.mount_recovers ? kPlainDiskCuts : "subsets";
-  for (OptionSpec& spec : cut_specs("", cuts)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
   if (!fs.fsck.empty())
     specs.push_back(OptionSpec::choice(
         "recovery", {"mount", "repair", "checked"}, fs.mount_recovers ? "mount" : "repair",
         "after a power cut: mount alone, repair (its tool, then mount), checked (mount, after which its tool "
         "finds nothing)"));
   specs.push_back(both_ways_spec());
+  if (!fs.fsck.empty()) specs.push_back(both_modes_spec());
   specs.push_back(first_mount_spec());
   specs.push_back(start_spec());
   specs.push_back(failures_spec());
   // For tests. An option without help is not listed.
   specs.push_back(OptionSpec::text("plant", "none", ""));
+  if (!fs.fsck.empty()) {
+    specs.push_back(OptionSpec::flag("watch", true, ""));
+    specs.push_back(OptionSpec::text("preen", "default", ""));
+  }
   return specs;
 }
 
@@ -154,6 +157,25 @@ Status choose_kernel(const Options& options, const InstallPackages& install, Ker
   return {};
 }
 
+// Why the accesses of repair tools are not seen; empty if they are.
+std::string why_unwatched(const Options& options) {
+  if (!options.flag("watch"))
+    return "the repair tool works on a copy of the disk, which is written back by rising address and flushed";
+  const Status can = can_watch_tools();
+  return can ? std::string() : can.error().message;
+}
+
+// Whether two modes of its repair tool can be compared, if that is wanted.
+Status check_modes(const FileSystem& fs, const Options& options) {
+  if (!options.has("both_modes") || !options.flag("both_modes")) return {};
+  if (fs.preen.empty())
+    return bad_input(fmt::format("both_modes=on compares two modes of a repair tool, and {} has one",
+                                 fs.fsck.substr(0, fs.fsck.find(' '))));
+  if (options.choice_text("recovery") != "repair")
+    return bad_input("both_modes=on compares repairs, and here the mount recovers (recovery=repair)");
+  return {};
+}
+
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
                                                        const InstallPackages& install) {
   auto setup = std::make_shared<KernelSetup>();
@@ -175,6 +197,13 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
       setup->mkfs.push_back(std::move(word));
   set_mount(options.value_text("mount"), *setup);
   if (setup->host) set_mount(fs.host_mount, *setup);
+  if (options.has("watch")) setup->unwatched = why_unwatched(options);
+  if (options.has("preen") && options.differs("preen")) {
+    setup->preen = options.value_text("preen");
+    std::replace(setup->preen.begin(), setup->preen.end(), '+', ' ');
+    setup->fs.preen = setup->preen;
+  }
+  if (Status s = check_modes(setup->fs, options); !s) return s.error();
   return setup;
 }
 
@@ -204,9 +233,12 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.disks = setup->disk;
   const std::string_view recovery = options.has("recovery") ? options.choice_text("recovery") : "mount";
   kind.has_fsck = recovery != "mount";
+  kind.has_preen = kind.has_fsck && !fs.preen.empty();
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
   kind.faults = kDied | kHung | kComplained;
+  if (kind.has_fsck)
+    kind.repairs = !setup->unwatched.empty() ? setup->unwatched : std::string(kWatchedRepairs);
   kind.snapshots = setup->host ? "the calls since the mount, which are made again, with other bytes"
                                : "the disk before the mount and the calls since then, which are made again";
   kind.make = [setup] { return make_kernel_target(setup); };

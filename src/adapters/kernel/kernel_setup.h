@@ -32,6 +32,8 @@ class KernelSetup {
   uint32_t mount_flags = 0;        // MS_ flags
   Geometry disk;
   std::optional<Planted> planted;
+  std::string preen;      // the words of fs.preen, if they were given
+  std::string unwatched;  // why the accesses of repair tools are not seen, in a sentence; empty: they are
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
   // made.
