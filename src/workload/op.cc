@@ -183,6 +183,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kMsync:
       return msync(op, tree);
     case OpKind::kFallocate:
+    case OpKind::kPlay:
       return OpResult::of(tree.fallocate(op.path, op.offset, op.length));
     case OpKind::kFallocateKeep:
       return OpResult::of(tree.fallocate_keep(op.path, op.offset, op.length));

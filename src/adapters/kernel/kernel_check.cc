@@ -13,6 +13,7 @@
 #include "adapters/kernel/kernel_target.h"
 #include "adapters/kernel/repair.h"
 #include "adapters/kernel/tool.h"
+#include "adapters/recorded/recorded_setup.h"
 #include "finding/disk_check.h"
 #include "judge/workload_options.h"
 
@@ -84,6 +85,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   specs.push_back(OptionSpec::text("plant", "none", ""));
   return specs;
 }
+  for (OptionSpec& spec : log_specs()) specs.push_back(std::move(spec));
 
 struct MountFlag {
   const char* name;
@@ -125,9 +127,11 @@ Result<Planted> planted_of(const std::string& text) {
 }
 
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
-                                                       const InstallPackages& install) {
+                                                       const InstallPackages& install,
+                                                       const std::optional<Geometry>& disk) {
   auto setup = std::make_shared<KernelSetup>();
   setup->fs = fs;
+// `disk`: the one of a log, if there is one.
   const bool packaged = options.value_text("kernel") == "packaged";
   std::vector<std::string> missing;
   if (packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
@@ -149,7 +153,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
   const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;
   if ((block & (block - 1)) != 0) return bad_input(fmt::format("block={} is no power of two", block));
   if (bytes % block != 0) return bad_input("the disk is not a whole number of blocks");
-  setup->disk = {.block_size = block, .block_count = BlockCount(bytes / block)};
+  setup->disk = disk.value_or(Geometry{.block_size = block, .block_count = BlockCount(bytes / block)});
   setup->mkfs = words_of(fs.mkfs);
   if (options.differs("mkfs"))
     for (std::string& word : words_of(options.value_text("mkfs"), '+'))
@@ -215,12 +219,18 @@ Status try_kernel(const KernelSetup& setup, const TargetKind& kind, FreshContent
 
 Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Options& options,
                                                  const InstallPackages& install) {
-  Result<std::shared_ptr<KernelSetup>> kernel = make_kernel_setup(fs, options, install);
+  Result<std::optional<LogFiles>> log =
+      LogFiles::open(options, static_cast<uint32_t>(options.integer("block")));
+  if (!log) return log.error();
+  const bool plays = log->has_value();
+  if (plays && options.differs("disk")) return bad_input("disk cannot be set with --base, which is the disk");
+  Result<std::shared_ptr<KernelSetup>> kernel =
+      make_kernel_setup(fs, options, install, plays ? std::optional<Geometry>((*log)->disk()) : std::nullopt);
   if (!kernel) return kernel.error();
   DiskSetup setup;
   setup.kind = kernel_kind(*kernel, options);
-  if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
-  setup.kind.version = "Linux " + (*kernel)->release();
+  if (!plays)
+    if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.memory = false;
   if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
@@ -234,6 +244,10 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
 
 }  // namespace
 
+  if (plays)
+    if (Status s = play_log(*std::move(*log), options, setup); !s)
+      return (*kernel)->trouble() ? system_error(*(*kernel)->trouble()) : s.error();
+  setup.kind.version = "Linux " + (*kernel)->release();
 void add_kernel_targets(CheckRegistry& registry, InstallPackages install) {
   for (const FileSystem& fs : file_systems())
     registry.add(
