@@ -358,6 +358,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
   step.step = named.id;
   step.op = to_text(op);
+  step.task = process_of(op, worker_->plan().bounds.variety.processes);
   step.text =
       cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
   if (episode.failed)
@@ -372,12 +373,12 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
     step.text +=
         fmt::format("; says that {} stable", stable == Stable::kThisCallToo ? "it is" : "all before it is");
   tell_writes(step, machine.disk().log, episode.events_before, worker_->from().disk.current);
-  const FindingBits findings = findings_;
   if (const Recording* recording = worker_->plan().setup.recording.get()) {
     step.text = recording->describe(op);
     writes_.label(step.writes, recording->names(played_, op.offset));
     played_ = op.offset;
   }
+  const FindingBits findings = findings_;
   const OpResult& expected = worker_->reference().expected();
   const bool answered_wrong = episode.answer != expected;
   for (const FaultText& fault : kFaultTexts) {

@@ -149,6 +149,11 @@ inline constexpr OpSet kLinuxOps =
     kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew) |
     OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
 
+struct Op;
+// Which of two processes does this op, from 0: the second one has the upper half of the handles, and the
+// first one does all that is done by path.
+uint32_t process_of(const Op& op, uint32_t processes);
+
 struct Op {
   OpKind kind = OpKind::kSync;
   uint8_t version = 0;  // selects the written bytes; below kVersions
@@ -183,12 +188,12 @@ struct Op {
     return {OpKind::kRead, 0, 0, length, offset, path, {}};
   }
   static Op chmod(const Path& path, uint32_t mode) { return {OpKind::kChmod, 0, 0, mode, 0, path, {}}; }
+  static Op play(uint64_t entry) { return {OpKind::kPlay, 0, 0, 0, entry, {}, {}}; }
 
   // The errno that is demanded, 0 for success.
   int demanded() const { return demand - 1; }
 
   friend bool operator==(const Op&, const Op&) = default;
-  static Op play(uint64_t entry) { return {OpKind::kPlay, 0, 0, 0, entry, {}, {}}; }
 };
 static_assert(std::is_trivially_copyable_v<Op> && sizeof(Op) == 112);
 

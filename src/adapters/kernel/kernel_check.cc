@@ -63,6 +63,10 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::flag("handles", false,
                        "also open files, which are removed, renamed and replaced while they are open"),
+      OptionSpec::integer(
+          "tasks", 1, 2, 1,
+          "processes in the guest; 2: each with open files of its own, so that a call comes between "
+          "those of the other (with handles)"),
       OptionSpec::flag("modes", true, "also chmod"),
       OptionSpec::flag("odd", false, "also sizes and offsets that are no multiple of `unit`"),
   };
@@ -81,11 +85,11 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   specs.push_back(first_mount_spec());
   specs.push_back(start_spec());
   specs.push_back(failures_spec());
+  for (OptionSpec& spec : log_specs()) specs.push_back(std::move(spec));
   // For tests. An option without help is not listed.
   specs.push_back(OptionSpec::text("plant", "none", ""));
   return specs;
 }
-  for (OptionSpec& spec : log_specs()) specs.push_back(std::move(spec));
 
 struct MountFlag {
   const char* name;
@@ -126,12 +130,12 @@ Result<Planted> planted_of(const std::string& text) {
   return Planted{static_cast<guest::Plant>(name - std::begin(guest::kPlantNames)), words[1]};
 }
 
+// `disk`: the one of a log, if there is one.
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
                                                        const InstallPackages& install,
                                                        const std::optional<Geometry>& disk) {
   auto setup = std::make_shared<KernelSetup>();
   setup->fs = fs;
-// `disk`: the one of a log, if there is one.
   const bool packaged = options.value_text("kernel") == "packaged";
   std::vector<std::string> missing;
   if (packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
@@ -147,6 +151,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
     if (!planted) return planted.error();
     setup->planted = *std::move(planted);
   }
+  setup->processes = static_cast<uint32_t>(options.integer("tasks"));
   setup->kernel.to_load = fs.modules;
   setup->kernel.to_load.insert(setup->kernel.to_load.begin(), "nbd");
   const auto block = static_cast<uint32_t>(options.integer("block"));
@@ -239,15 +244,15 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
   setup.trouble = [kernel = *kernel] { return kernel->trouble(); };
   set_workload(options, setup);
   setup.recovery.mount_alone = options.has("recovery") && options.choice_text("recovery") == "checked";
+  if (plays)
+    if (Status s = play_log(*std::move(*log), options, setup); !s)
+      return (*kernel)->trouble() ? system_error(*(*kernel)->trouble()) : s.error();
+  setup.kind.version = "Linux " + (*kernel)->release();
   return make_disk_check(std::move(setup));
 }
 
 }  // namespace
 
-  if (plays)
-    if (Status s = play_log(*std::move(*log), options, setup); !s)
-      return (*kernel)->trouble() ? system_error(*(*kernel)->trouble()) : s.error();
-  setup.kind.version = "Linux " + (*kernel)->release();
 void add_kernel_targets(CheckRegistry& registry, InstallPackages install) {
   for (const FileSystem& fs : file_systems())
     registry.add(

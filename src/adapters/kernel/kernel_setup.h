@@ -29,6 +29,7 @@ class KernelSetup {
   std::string mount;              // options
   uint32_t mount_flags = 0;       // MS_ flags
   Geometry disk;
+  uint32_t processes = 1;  // that make the calls
   std::optional<Planted> planted;
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has

@@ -172,6 +172,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
       : setup_(std::move(setup)),
         server_((setup_->fs.quirks & kUnfilledBytes) == 0),
+        calls_(setup_->processes),
         own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
