@@ -21,7 +21,8 @@ namespace sisyfs::cli {
 namespace {
 
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, kernel, json, script, checkpoint, checkpoint_every = "60s";
+  std::string target, tasks, via, disk, block, kernel, log, base, json, script, checkpoint,
+      checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, host = false, perspectives = false, verbose = false;
@@ -83,6 +84,8 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
   };
   const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
                          {"--via", "via", !flags.via.empty(), flags.via},
+                         {"--log", "log", !flags.log.empty(), flags.log},
+                         {"--base", "base", !flags.base.empty(), flags.base},
                          {"--symmetry", "symmetry", flags.symmetry, "on"},
                          {"--host", "on", flags.host, "host"},
                          {"--block", "block", !flags.block.empty(), flags.block},
@@ -274,6 +277,9 @@ void add_check(CLI::App& app, int& exit) {
   sub->add_option("--block", flags->block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
   add_kernel(*sub, flags->kernel);
+  sub->add_option("--log", flags->log,
+                  "play this log of writes, of dm-log-writes or QEMU's blklogwrites, instead of a workload");
+  sub->add_option("--base", flags->base, "the disk on which that log begins, as an image");
   sub->add_flag("--symmetry", flags->symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
@@ -320,8 +326,9 @@ void add_check(CLI::App& app, int& exit) {
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
-    for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives", "--script", "--workload"})
+    for (const char* name :
+         {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry", "--tasks", "--via",
+          "--perspectives", "--script", "--workload", "--log", "--base"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

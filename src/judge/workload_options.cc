@@ -96,7 +96,9 @@ void set_workload(const Options& options, DiskSetup& setup) {
   if (options.has("sync_writes") && options.flag("sync_writes"))
     bounds.ops = bounds.ops | OpSet(OpKind::kWriteSync);
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
-  bounds.handles = options.has("handles") && options.flag("handles");
+  // Two processes differ in what they have open.
+  const bool two = options.has("tasks") && options.has("handles") && options.integer("tasks") == 2;
+  bounds.handles = two || (options.has("handles") && options.flag("handles"));
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
   if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.variety.modes = {0644, 0600};
@@ -109,6 +111,7 @@ void set_workload(const Options& options, DiskSetup& setup) {
       bounds.ops = bounds.ops | OpSet(OpKind::kGetxattr, OpKind::kListxattr);
   }
   if (bounds.handles) add_numbered_handles(on("reads"), bounds);
+  if (two) bounds.variety.processes = 2;
   bounds.variety.odd = on("odd");
   bounds.one_write = options.flag("one_write");
   bounds.max_files = count("files");

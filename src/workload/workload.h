@@ -42,6 +42,8 @@ struct Variety {
   // Numbered handles that are open at the same time; 0: none. Files are removed, renamed and replaced under
   // them, and are also used by path.
   uint32_t max_handles = 0;
+  // With 2, the handles from "@3" on are those of a second process. Each may have max_handles / 2 of them.
+  uint32_t processes = 1;
   std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
   // There is a ballast: no op names it, and its files and directories do not count.
   bool ballast = false;

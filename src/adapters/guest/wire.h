@@ -120,8 +120,10 @@ enum class Plant : uint32_t {
   kMemory,   // all memory is taken
   kWarning,  // the kernel prints a warning, and the call is made
   kExit,     // the agent ends
+  kForgets,  // a call of the second process is not made, and succeeds
 };
-inline constexpr const char* kPlantNames[] = {"panic", "loop", "stuck", "lost", "memory", "warning", "exit"};
+inline constexpr const char* kPlantNames[] = {"panic",  "loop",    "stuck", "lost",
+                                              "memory", "warning", "exit",  "forgets"};
 
 // System calls on the mounted file system. Paths begin at its root.
 enum class Call : uint32_t {
@@ -165,6 +167,8 @@ struct Command {
   uint64_t clock = 0;      // the time of day in seconds that is set before; 0: it goes on
   uint32_t texts[3] = {};  // lengths of the texts that follow
   uint32_t bytes = 0;      // that follow the texts
+  uint32_t process = 0;    // kCall: which of the two processes of the guest makes it
+  uint32_t unused = 0;
 };
 
 struct Answer {

@@ -13,6 +13,7 @@
 #include "adapters/kernel/kernel_target.h"
 #include "adapters/kernel/repair.h"
 #include "adapters/kernel/tool.h"
+#include "adapters/recorded/recorded_setup.h"
 #include "finding/disk_check.h"
 #include "judge/workload_options.h"
 
@@ -64,6 +65,10 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
       OptionSpec::integer("system_ops", 1, 1000, 3, "syncs, remounts and power cuts on a path, at most"),
       OptionSpec::flag("handles", false,
                        "also open files, which are removed, renamed and replaced while they are open"),
+      OptionSpec::integer(
+          "tasks", 1, 2, 1,
+          "processes in the guest; 2: each with open files of its own, so that a call comes between "
+          "those of the other (with handles)"),
       OptionSpec::flag("modes", true, "also chmod"),
       OptionSpec::flag("odd", false, "also sizes and offsets that are no multiple of `unit`"),
   };
@@ -81,6 +86,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   specs.push_back(first_mount_spec());
   specs.push_back(start_spec());
   specs.push_back(failures_spec());
+  for (OptionSpec& spec : log_specs()) specs.push_back(std::move(spec));
   // For tests. An option without help is not listed.
   specs.push_back(OptionSpec::text("plant", "none", ""));
   if (!fs.fsck.empty()) {
@@ -176,8 +182,10 @@ Status check_modes(const FileSystem& fs, const Options& options) {
   return {};
 }
 
+// `disk`: the one of a log, if there is one.
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
-                                                       const InstallPackages& install) {
+                                                       const InstallPackages& install,
+                                                       const std::optional<Geometry>& disk) {
   auto setup = std::make_shared<KernelSetup>();
   setup->fs = fs;
   if (Status s = choose_kernel(options, install, *setup); !s) return s.error();
@@ -186,11 +194,12 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
     if (!planted) return planted.error();
     setup->planted = *std::move(planted);
   }
+  setup->processes = static_cast<uint32_t>(options.integer("tasks"));
   const auto block = static_cast<uint32_t>(options.integer("block"));
   const auto bytes = static_cast<uint64_t>(options.integer("disk")) * 1024;
   if ((block & (block - 1)) != 0) return bad_input(fmt::format("block={} is no power of two", block));
   if (bytes % block != 0) return bad_input("the disk is not a whole number of blocks");
-  setup->disk = {.block_size = block, .block_count = BlockCount(bytes / block)};
+  setup->disk = disk.value_or(Geometry{.block_size = block, .block_count = BlockCount(bytes / block)});
   setup->mkfs = words_of(fs.mkfs);
   if (options.differs("mkfs"))
     for (std::string& word : words_of(options.value_text("mkfs"), '+'))
@@ -268,12 +277,18 @@ Status try_kernel(const KernelSetup& setup, const TargetKind& kind, FreshContent
 
 Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Options& options,
                                                  const InstallPackages& install) {
-  Result<std::shared_ptr<KernelSetup>> kernel = make_kernel_setup(fs, options, install);
+  Result<std::optional<LogFiles>> log =
+      LogFiles::open(options, static_cast<uint32_t>(options.integer("block")));
+  if (!log) return log.error();
+  const bool plays = log->has_value();
+  if (plays && options.differs("disk")) return bad_input("disk cannot be set with --base, which is the disk");
+  Result<std::shared_ptr<KernelSetup>> kernel =
+      make_kernel_setup(fs, options, install, plays ? std::optional<Geometry>((*log)->disk()) : std::nullopt);
   if (!kernel) return kernel.error();
   DiskSetup setup;
   setup.kind = kernel_kind(*kernel, options);
-  if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
-  setup.kind.version = "Linux " + (*kernel)->release();
+  if (!plays)
+    if (Status s = try_kernel(**kernel, setup.kind, fresh_of(options)); !s) return s.error();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.memory = false;
   if (options.flag("links")) setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kLink, OpKind::kSymlink);
@@ -284,6 +299,10 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
   // What is decided at a read needs reads that are the same each time.
   if ((*kernel)->host) setup.cuts.lazy = false;
   setup.recovery.mount_alone = options.has("recovery") && options.choice_text("recovery") == "checked";
+  if (plays)
+    if (Status s = play_log(*std::move(*log), options, setup); !s)
+      return (*kernel)->trouble() ? system_error(*(*kernel)->trouble()) : s.error();
+  setup.kind.version = "Linux " + (*kernel)->release();
   return make_disk_check(std::move(setup));
 }
 

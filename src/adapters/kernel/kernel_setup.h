@@ -31,6 +31,7 @@ class KernelSetup {
   std::string mount;               // options
   uint32_t mount_flags = 0;        // MS_ flags
   Geometry disk;
+  uint32_t processes = 1;  // that make the calls
   std::optional<Planted> planted;
   std::string preen;      // the words of fs.preen, if they were given
   std::string unwatched;  // why the accesses of repair tools are not seen, in a sentence; empty: they are

@@ -194,6 +194,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
       : setup_(std::move(setup)),
         server_((setup_->fs.quirks & kUnfilledBytes) == 0 && !setup_->host),
+        calls_(setup_->processes),
         repair_(setup_->unwatched.empty()),
         own_(Image(setup_->disk)) {}
 

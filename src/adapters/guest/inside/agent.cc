@@ -20,6 +20,7 @@ namespace sisyfs::guest {
 
 std::byte* buffers[kBuffers];
 int handles[kHandles] = {-1, -1, -1, -1};
+uint32_t owners[kHandles] = {};
 
 namespace {
 
@@ -50,8 +51,8 @@ int enter() {
   return outside < 0 || chroot(kPlace) != 0 || chdir("/") != 0 ? errno : 0;
 }
 void leave() {
-  for (int& handle : handles)
-    if (handle >= 0) close(std::exchange(handle, -1));
+  for (uint32_t i = 0; i < kHandles; ++i)
+    if (handles[i] >= 0) in_process(owners[i], [&] { close(std::exchange(handles[i], -1)); });
   if (outside < 0) return;
   if (fchdir(outside) != 0 || chroot(".") != 0) give_up("chroot");
   close(std::exchange(outside, -1));
@@ -118,8 +119,12 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       return flush_disk();
     case Do::kUnmount:
       return unmount(command.number != 0);
-    case Do::kCall:
-      return call(command, texts, bytes, answer);
+    case Do::kCall: {
+      if (is_forgotten(command)) return 0;
+      int error = 0;
+      in_process(command.process, [&] { error = call(command, texts, bytes, answer); });
+      return error;
+    }
     case Do::kWalk: {
       if (command.number == 0) walk();
       const size_t count = std::min<size_t>(walked.size() - told, kBufferBytes - sizeof answer);

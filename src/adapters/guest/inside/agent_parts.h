@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "adapters/guest/wire.h"
@@ -14,7 +15,9 @@ namespace sisyfs::guest {
 inline constexpr const char* kPlace = "/mnt";  // of mounts
 
 extern std::byte* buffers[kBuffers];
+// Descriptors by handle, and the process that has each.
 extern int handles[kHandles];
+extern uint32_t owners[kHandles];
 
 // --- agent.cc ---------------------------------------------------------------------------------------
 
@@ -55,6 +58,16 @@ void lose_disks();
 
 int call(const Command& command, const std::string* texts, const std::byte* bytes, Answer& answer);
 
+// --- agent_tasks.cc ---------------------------------------------------------------------------------
+
+// Does something in one of two processes, and waits for it. Process 0 is the agent.
+void in_process(uint32_t process, void (*to_do)(void*), void* with);
+template <class Work>
+void in_process(uint32_t process, Work&& work) {
+  in_process(
+      process, [](void* with) { (*static_cast<std::remove_reference_t<Work>*>(with))(); }, &work);
+}
+
 // --- agent_walk.cc ----------------------------------------------------------------------------------
 
 // What there is to tell, and how much of it was told.
@@ -71,5 +84,7 @@ void walk();
 
 // Something goes wrong, for tests.
 int plant(Plant what);
+// Whether a planted failure takes the place of this call.
+bool is_forgotten(const Command& command);
 
 }  // namespace sisyfs::guest
