@@ -206,6 +206,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.has_fsck = recovery != "mount";
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
+  if (setup->host) kind.words.marks = host_marks();
   kind.faults = kDied | kHung | kComplained;
   kind.snapshots = setup->host ? "the calls since the mount, which are made again, with other bytes"
                                : "the disk before the mount and the calls since then, which are made again";
