@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -81,15 +83,12 @@ Status can_open(const char* device, const char* module, const char* what) {
   return {};
 }
 
-bool is_gone(pid_t child) {
-  int status = 0;
-  return waitpid(child, &status, WNOHANG) != 0;
-}
+bool is_gone(pid_t child, int* status) { return waitpid(child, status, WNOHANG) != 0; }
 
 // Waits for a child. False: it is still there.
-bool await(pid_t child, std::chrono::seconds patience) {
+bool await(pid_t child, std::chrono::seconds patience, int* status) {
   const auto end = Clock::now() + patience;
-  for (auto pause = std::chrono::microseconds(100); !is_gone(child);) {
+  for (auto pause = std::chrono::microseconds(100); !is_gone(child, status);) {
     if (Clock::now() > end) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(5000));
@@ -184,12 +183,25 @@ void HostMachine::end() {
   if (disk_server_ > 0) kill(disk_server_, SIGHUP);
   constexpr std::chrono::seconds kMostLettingGo{10};
   // An agent in a system call that waits for its disk gets an error once nobody serves that.
-  if (agent_ > 0 && !await(agent_, kMostLettingGo) && disk_server_ > 0) kill(disk_server_, SIGKILL);
-  if (disk_server_ > 0 && !await(disk_server_, kMostLettingGo)) {
+  int status = 0;
+  if (agent_ > 0 && !await(agent_, kMostLettingGo, &status) && disk_server_ > 0) kill(disk_server_, SIGKILL);
+  if (disk_server_ > 0 && !await(disk_server_, kMostLettingGo, &server_status_)) {
     kill(disk_server_, SIGKILL);
-    (void)await(disk_server_, kMostLettingGo);
+    (void)await(disk_server_, kMostLettingGo, &server_status_);
   }
+  // Its last act would have been to remove the device.
+  if (!WIFEXITED(server_status_)) remove_loop();
   agent_ = disk_server_ = -1;
+}
+
+void HostMachine::remove_loop() {
+  if (channel_ == nullptr || channel_->loop == 0) return;
+  const OpenFile control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
+  for (int tries = 0; tries < 200; ++tries) {
+    if (ioctl(control.get(), LOOP_CTL_REMOVE, channel_->loop - 1) == 0 || errno != EBUSY) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  channel_->loop = 0;
 }
 
 void HostMachine::give(Lane& lane, uint32_t bytes) {
@@ -199,7 +211,7 @@ void HostMachine::give(Lane& lane, uint32_t bytes) {
 }
 
 bool HostMachine::has_ended_child(pid_t& child, const char* what) {
-  if (child > 0 && !is_gone(child)) return false;
+  if (child > 0 && !is_gone(child, child == disk_server_ ? &server_status_ : nullptr)) return false;
   child = -1;
   ended_ = true;
   channel_->trouble[sizeof channel_->trouble - 1] = '\0';
@@ -213,6 +225,12 @@ bool HostMachine::wait() {
   const auto begun = Clock::now();
   for (;;) {
     const uint32_t bell = channel_->bell.load(std::memory_order_acquire);
+    if (channel_->unserved) {
+      lost_ = true;
+      trouble_ = fmt::format("the checker did not answer its disk for {} s", guest::kMostUnserved);
+      end();
+      return false;
+    }
     if (channel_->disk.turn.load(std::memory_order_acquire) == Turn::kHost) {
       const std::span<std::byte> buffer(channel_->disk.data, kBufferBytes);
       give(channel_->disk, serve(channel_->disk.bytes.load(std::memory_order_relaxed), buffer));
@@ -222,7 +240,7 @@ bool HostMachine::wait() {
     const timespec slice{0, 100'000'000};
     if (futex(&channel_->bell, FUTEX_WAIT, bell, &slice) == 0 || errno != ETIMEDOUT) continue;
     if (has_ended_child(agent_, "the kernel of the host has ended the process that made the call") ||
-        has_ended_child(disk_server_, "the process that serves the disk has ended"))
+        (lost_ = has_ended_child(disk_server_, "the process that serves the disk has ended")))
       return false;
     if (Clock::now() - begun > patience_) {
       trouble_ = "the kernel of the host does not return from the call";

@@ -60,9 +60,11 @@ class HostMachine : public KernelMachine {
   bool has_ended_child(pid_t& child, const char* what);
   void give(guest::Lane& lane, uint32_t bytes);
   void end();
+  void remove_loop();
 
   pid_t agent_ = -1, disk_server_ = -1;
   int cpu_ = -1;
+  int server_status_ = 0;  // of wait(2)
   std::chrono::seconds patience_{};
   guest::HostChannel* channel_ = nullptr;
   int channel_fd_ = -1, log_fd_ = -1;

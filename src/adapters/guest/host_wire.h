@@ -25,6 +25,7 @@ struct HostChannel {
   // One more than the number of the loop device that the agent has added; 0: none yet.
   std::atomic<uint32_t> loop;
   std::atomic<bool> fuse_begun;  // the kernel has spoken to the one that serves the disk
+  std::atomic<bool> unserved;    // the checker did not answer; from then on requests fail
   char trouble[256];             // why the agent gave up
   Lane commands, disk;
 };

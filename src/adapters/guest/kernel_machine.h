@@ -52,6 +52,8 @@ class KernelMachine {
                     std::span<const std::byte> bytes = {}) = 0;
   bool alive() const { return trouble_.empty(); }
   bool has_ended() const { return ended_; }  // not alive: it has ended by itself
+  // Not alive, for a reason that says nothing of the kernel.
+  bool is_lost() const { return lost_; }
   // Why it is not alive: "the guest kernel has ended", "the guest kernel does nothing any more".
   const std::string& trouble() const { return trouble_; }
   // What the kernel has printed since the last call.
@@ -72,7 +74,7 @@ class KernelMachine {
 
   ServesDisks* server_ = nullptr;
   std::string trouble_, release_;
-  bool ended_ = false;
+  bool ended_ = false, lost_ = false;
 
  private:
   size_t serve_one(const guest::DiskRequest& request, std::span<const std::byte> rest,

@@ -245,6 +245,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.has_preen = kind.has_fsck && !fs.preen.empty();
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
+  if (setup->host) kind.words.marks = host_marks();
   kind.faults = kDied | kHung | kComplained;
   if (kind.has_fsck)
     kind.repairs = !setup->unwatched.empty() ? setup->unwatched : std::string(kWatchedRepairs);
