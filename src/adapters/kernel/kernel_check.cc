@@ -142,6 +142,8 @@ Status choose_kernel(const Options& options, const InstallPackages& install, Ker
   const std::string named = options.value_text("kernel");
   const bool packaged = named == "packaged";
   if (on_host && !packaged) return bad_input("--host takes the running kernel: leave out kernel=" + named);
+  if (on_host && options.integer("tasks") != 1)
+    return bad_input("--host has one process: leave out --tasks, or --host");
   if (on_host)
     if (Status s = HostMachine::possible(std::string(fs.type)); !s) return s.error();
   std::vector<std::string> missing;
