@@ -70,10 +70,33 @@ bool KernelSetup::is_new(const Image& image) const {
   return formatted_ && *formatted_ == image;
 }
 
-Result<std::unique_ptr<Guest>> KernelSetup::boot() const {
+std::optional<Image> KernelSetup::new_disk() const {
+  const std::lock_guard lock(mutex_);
+  return formatted_;
+}
+
+Result<std::unique_ptr<Guest>> KernelSetup::boot() {
   GuestKernel pinned = kernel;
-  pinned.cpu = next_core();
-  return Guest::boot(pinned, disk);
+  if (pinned.cpu < 0) pinned.cpu = next_core();
+  const auto begun = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<Guest>> booted = Guest::boot(pinned, disk);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  work.boot_us += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  if (!booted) return booted;
+  const std::lock_guard lock(mutex_);
+  guests_.push_back((*booted)->process());
+  last_core_ = pinned.cpu;
+  return booted;
+}
+
+std::vector<pid_t> KernelSetup::guests() const {
+  const std::lock_guard lock(mutex_);
+  return guests_;
+}
+
+int KernelSetup::last_core() const {
+  const std::lock_guard lock(mutex_);
+  return last_core_;
 }
 
 void KernelSetup::set_trouble(std::string text) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "adapters/kernel/console.h"
@@ -65,7 +66,7 @@ struct PastCall {
   std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
   uint32_t number = 0;
   std::vector<Request> requests;  // that it made to the disks
-  Digest digest;                  // of all that happened
+  Digest digest;                  // of all that the kernel knows: the calls, and the blocks that it has read
 
   explicit PastCall(const Image& image) : disk(image) {}
 };
@@ -91,7 +92,12 @@ class MediaServer : public ServesDisks {
     disk_ = disk;
     written_.clear();
     read_.clear();
+    met_.clear();
+    met_digest_ = {};
   }
+  // Of the blocks that were read for the first time since the last call, with their addresses. Where the
+  // rest of a disk differs the kernel cannot know it.
+  Digest take_met() { return std::exchange(met_digest_, {}); }
   std::vector<std::pair<BlockAddress, BlockRef>> take_read() { return std::exchange(read_, {}); }
 
   int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) override {
@@ -148,6 +154,7 @@ class MediaServer : public ServesDisks {
       const BlockAddress address(key(disk, first.value + i));
       if (written_.contains(address.value)) continue;
       const auto now = bytes.subspan(i * size, size);
+      if (met_.insert(address.value).second) met_digest_ += digest_at(address.value + 16, digest_of(now));
       block_.resize(size);
       disk_->read(address, block_);
       if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
@@ -165,6 +172,8 @@ class MediaServer : public ServesDisks {
   std::map<uint64_t, bool> written_;
   std::vector<std::pair<BlockAddress, BlockRef>> read_;
   std::vector<std::byte> block_;
+  std::unordered_set<uint64_t> met_;
+  Digest met_digest_;
 };
 
 class KernelTarget : public Target, public SavesMemory, public ChecksOffline, public HasFaults {
@@ -236,7 +245,9 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
 
   void load(const Snapshot& snapshot, Media& media) override {
     const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
-    if (wanted == nullptr || wanted != past_ || walked_ || !mounted_) {
+    const bool is_there = mounted_ && !walked_ && wanted != nullptr && past_ != nullptr &&
+                          (wanted == past_ || wanted->digest == past_->digest);
+    if (!is_there) {
       drop();
       if (wanted != nullptr) repeat(wanted);
     }
@@ -362,12 +373,13 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     command.clock = time_of(0);
     const Guest::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
     if (!reply.alive) return EIO;
+    ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
     if (settles() && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
-    finish(std::move(done), digest_at(1, disk.digest()));
+    finish(std::move(done), digest_at(1, {}));
     return 0;
   }
 
@@ -393,9 +405,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   void finish(std::shared_ptr<PastCall> done, const Digest& digest) {
     done->read = server_.take_read();
     done->requests = server_.requests();
-    done->digest = digest;
-    for (const auto& [address, block] : done->read)
-      done->digest += digest_at(address.value + 16, block ? block->digest : Digest());
+    done->digest = digest + server_.take_met();
     past_ = std::move(done);
     after_ = server_.media()->state().current;
   }
@@ -414,6 +424,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
       for (const auto& [address, block] : done->read) disk.set(address, block);
     for (int tries = 0; tries < kTries; ++tries) {
       if (repeat_once(all, disk)) {
+        ++setup_->work.brought_back;
         past_ = wanted;
         walked_ = false;
         return;
