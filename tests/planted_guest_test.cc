@@ -38,11 +38,13 @@ TEST_P(PlantedGuestTest, IsAFindingAndTheRunGoesOn) {
   EXPECT_EQ(answer.code, 1) << answer.text;
   EXPECT_THAT(text, AllOf(HasSubstr(planted.observed), HasSubstr(std::string("(") + planted.token)));
   EXPECT_THAT(text, AllOf(HasSubstr("FAIL: ext4"), HasSubstr("every path of 1 step was walked")));
+  EXPECT_THAT(text, HasSubstr("onfirmed 3 of 3"));
   const std::string token = token_in(answer.text);
   ASSERT_THAT(token, HasSubstr(std::string(":") + planted.token + ":")) << answer.text;
-  const Answer again = run("replay " + token);
+  const Answer again = run("replay --confirm 1 " + token);
   EXPECT_EQ(again.code, 1) << again.text;
   EXPECT_THAT(on_one_line(again.text), HasSubstr(planted.observed));
+  EXPECT_THAT(again.text, HasSubstr(": still happens; confirmed 1 of 1"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,6 +9,7 @@
 #include "cli/campaign/campaign.h"
 #include "cli/campaign/stages.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/crew.h"
 #include "cli/files.h"
 #include "cli/run.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct CheckFlags {
   std::string target, tasks, via, disk, block, kernel, log, base, json, script, checkpoint,
-      checkpoint_every = "60s";
+      checkpoint_every = "60s", confirm;
   std::vector<std::string> settings, only;
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, host = false, perspectives = false, verbose = false;
@@ -134,11 +135,18 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
   return missing.empty() ? Status() : cannot_have(missing.front(), flags.target);
 }
 
+Result<RunOutput> output_of(const CheckFlags& flags, const SharedBlackBox* box) {
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
+  if (!confirm) return confirm.error();
+  return RunOutput{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(), flags.verbose,
+                   *confirm};
+}
+
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
                const std::vector<FindingInfo>& only, const SharedBlackBox* box) {
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
-                         flags.verbose};
-  if (Status s = can_report(output, options); !s) return fail(s.error());
+  const Result<RunOutput> output = output_of(flags, box);
+  if (!output) return fail(output.error());
+  if (Status s = can_report(*output, options); !s) return fail(s.error());
   if (Status s = only.empty() ? Status() : can_occur(flags, entry, only); !s) return fail(s.error());
   const std::string bound = !flags.budget.empty()        ? flags.budget
                             : !flags.search.time.empty() ? flags.search.time
@@ -158,7 +166,7 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
        .seed = options.walk.seed,
        .only = only,
        .all = flags.all,
-       .output = output,
+       .output = *output,
        .box = box,
        .checkpoint = flags.checkpoint,
        .checkpoint_every = options.checkpoint ? options.checkpoint->interval : std::chrono::minutes(1),
@@ -235,17 +243,15 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
     if (bit == 0) return fail(cannot_have(kind, flags.target));
     options->watched |= bit;
   }
-  if (flags.perspectives)
-    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress,
-                                  flags.verbose);
+  const Result<RunOutput> output = output_of(flags, box);
+  if (!output) return fail(output.error());
+  if (flags.perspectives) return search_in_perspectives(flags.target, flags.settings, *options, *output);
   if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *workload);
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options, workload->ace); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
-                         flags.verbose};
-  if (Status s = can_report(output, *options); !s) return fail(s.error());
-  return search_and_report(*named, *options, output);
+  if (Status s = can_report(*output, *options); !s) return fail(s.error());
+  return search_and_report(*named, *options, *output);
 }
 
 // A target whose code may end the process is searched in a process of its own.
@@ -305,6 +311,7 @@ void add_check(CLI::App& app, int& exit) {
       "one with a finding");
   perspectives->excludes(json);
   add_verbose(*sub, flags->verbose);
+  add_confirm(*sub, flags->confirm);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);

@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"
 #include "cli/supervisor.h"
@@ -69,7 +70,7 @@ Ending ending_of(const Finding& finding, const Replayed& replayed) {
 }
 
 struct ReplayFlags {
-  std::string what, image, kernel;
+  std::string what, image, kernel, confirm;
   bool quiet = false, verbose = false;
 };
 
@@ -98,6 +99,8 @@ bool is_told(std::span<const Finding> before, const Finding& finding) {
 }
 
 int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) {
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
+  if (!confirm) return fail(confirm.error());
   int exit = kClean;
   for (const Finding& finding : findings) {
     if (!finding.others.empty() || !finding.surroundings.empty())
@@ -107,14 +110,20 @@ int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) 
     const Result<NamedCheck> named = registry().make(finding.setup.target, finding.setup.settings);
     if (!named) return fail(named.error());
     const Replayed replayed = named->check->replay(finding.steps);
-    const Ending ending = ending_of(finding, replayed);
+    Ending ending = ending_of(finding, replayed);
     if (Status s = flags.image.empty() ? Status() : write_image(flags.image, replayed.story); !s)
       return fail(s.error());
+    ToldFinding told{finding, replayed.story};
+    if (Status s = confirm_all({&told, 1}, *confirm); !s) return fail(s.error());
     const std::span<const Finding> before(findings.data(), &finding);
     if (!flags.quiet && ending.exit == kFound && !is_told(before, finding))
-      fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style(flags.verbose)));
-    fmt::print("{} {}: {}{}\n", info(finding.kind).name, make_token(finding), printable(ending.says),
-               where(replayed.story));
+      fmt::print("{}\n", tell(told, text_style(flags.verbose)));
+    std::string often;
+    if (told.confirmed)
+      often = fmt::format("; confirmed {} of {}", told.confirmed->times, told.confirmed->of);
+    fmt::print("{} {}: {}{}{}\n", info(finding.kind).name, make_token(finding), printable(ending.says),
+               where(replayed.story), often);
+    if (told.confirmed && told.confirmed->times != 0) ending.exit = kFound;
     exit = std::max(exit, ending.exit);
   }
   return exit;
@@ -147,6 +156,7 @@ void add_replay(CLI::App& app, int& exit) {
   sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
   add_verbose(*sub, flags->verbose);
   add_kernel(*sub, flags->kernel);
+  add_confirm(*sub, flags->confirm);
   sub->add_option("--image", flags->image,
                   "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(

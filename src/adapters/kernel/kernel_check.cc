@@ -27,6 +27,8 @@ OpSet ops_of(const FileSystem& fs) {
          OpSet(OpKind::kFsck, OpKind::kSnapshot, OpKind::kRestore, OpKind::kOpen, OpKind::kClose);
 }
 
+}  // namespace
+
 std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   std::vector<OptionSpec> specs = {
       OptionSpec::integer("disk", 64, int64_t{1} << 30, static_cast<int64_t>(fs.kibibytes),
@@ -95,6 +97,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   }
   return specs;
 }
+
+namespace {
 
 struct MountFlag {
   const char* name;
@@ -278,8 +282,10 @@ Status try_kernel(const KernelSetup& setup, const TargetKind& kind, FreshContent
   return bad_input(fmt::format("{} cannot be brought to its start: {}", setup.fs.name, error_text(walk)));
 }
 
-Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Options& options,
-                                                 const InstallPackages& install) {
+}  // namespace
+
+Result<KernelCheck> make_kernel_check(const FileSystem& fs, const Options& options,
+                                      const InstallPackages& install) {
   Result<std::optional<LogFiles>> log =
       LogFiles::open(options, static_cast<uint32_t>(options.integer("block")));
   if (!log) return log.error();
@@ -306,20 +312,24 @@ Result<std::unique_ptr<Check>> make_kernel_check(const FileSystem& fs, const Opt
     if (Status s = play_log(*std::move(*log), options, setup); !s)
       return (*kernel)->trouble() ? system_error(*(*kernel)->trouble()) : s.error();
   setup.kind.version = "Linux " + (*kernel)->release();
-  return make_disk_check(std::move(setup));
+  Result<std::unique_ptr<Check>> check = make_disk_check(std::move(setup));
+  if (!check) return check.error();
+  return KernelCheck{*std::move(kernel), *std::move(check)};
 }
-
-}  // namespace
 
 void add_kernel_targets(CheckRegistry& registry, InstallPackages install) {
   for (const FileSystem& fs : file_systems())
-    registry.add(
-        {.name = std::string(fs.name),
-         .summary = std::string(fs.summary),
-         .options = kernel_option_specs(fs),
-         .make = [&fs, install](const Options& options) { return make_kernel_check(fs, options, install); },
-         .isolation = Isolation::kNone,
-         .in_stages = true});
+    registry.add({.name = std::string(fs.name),
+                  .summary = std::string(fs.summary),
+                  .options = kernel_option_specs(fs),
+                  .make = [&fs, install](const Options& options) -> Result<std::unique_ptr<Check>> {
+                    Result<KernelCheck> made = make_kernel_check(fs, options, install);
+                    if (!made) return made.error();
+                    return std::move(made->check);
+                  },
+                  .isolation = Isolation::kNone,
+                  .in_stages = true,
+                  .confirmations = 3});
 }
 
 }  // namespace sisyfs

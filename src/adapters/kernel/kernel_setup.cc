@@ -70,7 +70,12 @@ bool KernelSetup::is_new(const Image& image) const {
   return formatted_ && *formatted_ == image;
 }
 
-Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() const {
+std::optional<Image> KernelSetup::new_disk() const {
+  const std::lock_guard lock(mutex_);
+  return formatted_;
+}
+
+Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() {
   if (host) {
     HostKernel pinned = *host;
     pinned.cpu = next_core();
@@ -79,10 +84,26 @@ Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() const {
     return std::unique_ptr<KernelMachine>(*std::move(started));
   }
   GuestKernel pinned = kernel;
-  pinned.cpu = next_core();
+  if (pinned.cpu < 0) pinned.cpu = next_core();
+  const auto begun = std::chrono::steady_clock::now();
   Result<std::unique_ptr<Guest>> booted = Guest::boot(pinned, disk);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  work.boot_us += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   if (!booted) return booted.error();
+  const std::lock_guard lock(mutex_);
+  guests_.push_back((*booted)->process());
+  last_core_ = pinned.cpu;
   return std::unique_ptr<KernelMachine>(*std::move(booted));
+}
+
+std::vector<pid_t> KernelSetup::guests() const {
+  const std::lock_guard lock(mutex_);
+  return guests_;
+}
+
+int KernelSetup::last_core() const {
+  const std::lock_guard lock(mutex_);
+  return last_core_;
 }
 
 void KernelSetup::set_trouble(std::string text) {

@@ -2,6 +2,7 @@
 // after mkfs.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,13 @@ struct Planted {
   std::string where;  // the beginning of the call: "fsync", "mount"
 };
 
+// What all instances of a target have done.
+struct KernelWork {
+  std::atomic<uint64_t> mounts{0};
+  std::atomic<uint64_t> brought_back{0};  // states, each by a mount and its calls
+  std::atomic<uint64_t> boot_us{0};       // time until guests were ready
+};
+
 class KernelSetup {
  public:
   FileSystem fs;
@@ -35,6 +43,7 @@ class KernelSetup {
   std::optional<Planted> planted;
   std::string preen;      // the words of fs.preen, if they were given
   std::string unwatched;  // why the accesses of repair tools are not seen, in a sentence; empty: they are
+  KernelWork work;
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
   // made.
@@ -42,8 +51,14 @@ class KernelSetup {
   // Whether it is the disk that formatted() gave last.
   bool is_new(const Image& image) const;
 
-  // Boots a guest, or starts on the host, on another core each time.
-  Result<std::unique_ptr<KernelMachine>> boot() const;
+  // The disk that formatted() gave last.
+  std::optional<Image> new_disk() const;
+
+  // Boots a guest, on the core that `kernel` names or on another one each time; or starts on the host.
+  Result<std::unique_ptr<KernelMachine>> boot();
+  // The processes of the guests that were booted, and the core of the last one.
+  std::vector<pid_t> guests() const;
+  int last_core() const;
 
   // Why what was found cannot be relied on.
   void set_trouble(std::string text);
@@ -57,6 +72,8 @@ class KernelSetup {
   std::optional<Image> blank_, formatted_;
   std::optional<std::string> trouble_;
   std::string release_;
+  std::vector<pid_t> guests_;
+  int last_core_ = -1;
 };
 
 }  // namespace sisyfs

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "adapters/kernel/console.h"
@@ -66,7 +67,7 @@ struct PastCall {
   std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
   uint32_t number = 0;
   std::vector<Request> requests;  // that it made to the disks
-  Digest digest;                  // of all that happened
+  Digest digest;                  // of all that the kernel knows: the calls, and the blocks that it has read
   std::shared_ptr<const HostPast> on_host;
 
   explicit PastCall(const Image& image) : disk(image) {}
@@ -98,7 +99,12 @@ class MediaServer : public ServesDisks {
     disk_ = disk;
     written_.clear();
     read_.clear();
+    met_.clear();
+    met_digest_ = {};
   }
+  // Of the blocks that were read for the first time since the last call, with their addresses. Where the
+  // rest of a disk differs the kernel cannot know it.
+  Digest take_met() { return std::exchange(met_digest_, {}); }
   std::vector<std::pair<BlockAddress, BlockRef>> take_read() { return std::exchange(read_, {}); }
 
   int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) override {
@@ -161,6 +167,7 @@ class MediaServer : public ServesDisks {
       const BlockAddress address(key(disk, first.value + i));
       if (written_.contains(address.value)) continue;
       const auto now = bytes.subspan(i * size, size);
+      if (met_.insert(address.value).second) met_digest_ += digest_at(address.value + 16, digest_of(now));
       block_.resize(size);
       disk_->read(address, block_);
       if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
@@ -180,6 +187,8 @@ class MediaServer : public ServesDisks {
   std::map<uint64_t, bool> written_;
   std::vector<std::pair<BlockAddress, BlockRef>> read_;
   std::vector<std::byte> block_;
+  std::unordered_set<uint64_t> met_;
+  Digest met_digest_;
 };
 
 class KernelTarget : public Target,
@@ -262,7 +271,9 @@ class KernelTarget : public Target,
 
   void load(const Snapshot& snapshot, Media& media) override {
     const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
-    if (wanted == nullptr || wanted != past_ || walked_ || !mounted_) {
+    const bool is_there = mounted_ && !walked_ && wanted != nullptr && past_ != nullptr &&
+                          (wanted == past_ || wanted->digest == past_->digest);
+    if (!is_there) {
       drop();
       if (wanted != nullptr) repeat(wanted, media.state());
     }
@@ -392,13 +403,14 @@ class KernelTarget : public Target,
     command.clock = time_of(0);
     const KernelMachine::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
     if (!reply.alive) return EIO;
+    ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
     if (settles() && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
     end_on_host(here, *done);
-    finish(std::move(done), digest_at(1, disk.digest()));
+    finish(std::move(done), digest_at(1, {}));
     return 0;
   }
 
@@ -432,9 +444,7 @@ class KernelTarget : public Target,
     adopted_.reset();
     done->read = server_.take_read();
     done->requests = server_.requests();
-    done->digest = digest;
-    for (const auto& [address, block] : done->read)
-      done->digest += digest_at(address.value + 16, block ? block->digest : Digest());
+    done->digest = digest + server_.take_met();
     past_ = std::move(done);
     after_ = server_.media()->state().current;
   }
@@ -464,7 +474,9 @@ class KernelTarget : public Target,
       const bool is_strict = !setup_->host || i < tries / 2;
       if (repeat_once(all, disk, is_strict)) {
         if (setup_->host) adopted_ = rewritten(own_.state(), repeated_, saved);
-        repeat_marks_ |= (i != 0 ? uint32_t{kRepeatedLater} : 0) | (is_strict ? 0 : kRepeatedOtherwise);
+        repeat_marks_ |=
+            (i != 0 ? uint32_t{kRepeatedLater} : 0u) | (is_strict ? 0u : uint32_t{kRepeatedOtherwise});
+        ++setup_->work.brought_back;
         past_ = wanted;
         walked_ = false;
         return;

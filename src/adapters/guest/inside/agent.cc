@@ -60,6 +60,7 @@ void leave() {
 
 int mount_it(const Command& command, const std::string* texts) {
   const std::string& what = texts[2];
+  rewind_writeback();
   forget_pages();
   if (mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(), command.number,
             texts[1].c_str()) != 0)

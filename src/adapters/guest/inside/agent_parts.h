@@ -51,6 +51,8 @@ int make_disks(const Command& command);
 int flush_disk();
 // The content of the disks may have changed.
 void forget_pages();
+// Nothing of what was written before decides where writing back begins. Before forget_pages().
+void rewind_writeback();
 // For tests: the connection to all of them is lost.
 void lose_disks();
 
