@@ -147,10 +147,10 @@ TEST(RecovererTest, TwoModesOfTheRepairAreComparedOnDemand) {
     return two_outcomes;
   };
   EXPECT_FALSE(recover({}, true)) << "the twin";
-  EXPECT_TRUE(recover({.preen_drops_b = true}, true));
-  EXPECT_FALSE(recover({.preen_drops_b = true}, false));
-  EXPECT_FALSE(recover({.preen_drops_b = true}, true, false)) << "it has one mode";
-  EXPECT_FALSE(recover({.preen_drops_b = true, .preen_refuses = true}, true))
+  EXPECT_TRUE(recover({.preen = ToyPreen::kDropsB}, true));
+  EXPECT_FALSE(recover({.preen = ToyPreen::kDropsB}, false));
+  EXPECT_FALSE(recover({.preen = ToyPreen::kDropsB}, true, false)) << "it has one mode";
+  EXPECT_FALSE(recover({.preen = ToyPreen::kRefuses}, true))
       << "what it does not repair it need not bring back";
 }
 
