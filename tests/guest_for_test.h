@@ -23,7 +23,7 @@ inline constexpr const char* kPackagedGuest = "/usr/bin/linux.uml";
 // Why there can be no guest here; empty: there can be.
 inline std::string why_no_guest(const FileSystem* fs = nullptr) {
   if (find_tool(kPackagedGuest).empty()) return "user-mode Linux is not installed (package user-mode-linux)";
-  if (fs != nullptr && find_tool(words_of(fs->mkfs).front()).empty())
+  if (fs != nullptr && !fs->mkfs.empty() && find_tool(words_of(fs->mkfs).front()).empty())
     return words_of(fs->mkfs).front() + " is not installed (package " + std::string(fs->package) + ")";
   return {};
 }
@@ -106,7 +106,21 @@ class GuestWithDisk {
 
   // Each gives 0, an errno, or -1 if the guest is dead.
   int mount(uint32_t flags = 0) {
-    return error(guest_->run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (fs_.below.empty())
+      return error(guest_->run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (const int failed = error(
+            guest_->run({.what = guest::Do::kMountBelow, .number = flags}, {fs_.below, fs_.below_mount, ""})))
+      return failed;
+    const std::string layers = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work," + options();
+    return error(guest_->run({.what = guest::Do::kMount, .number = flags}, {fs_.type, layers, fs_.type}));
+  }
+  // The layers of a file system that lies over another one, with a file in the lower one.
+  void make_layers() {
+    EXPECT_EQ(error(guest_->run({.what = guest::Do::kMount}, {fs_.below, fs_.below_mount, ""})), 0);
+    EXPECT_EQ(error(guest_->run({.what = guest::Do::kMakeTree}, {"lower:upper:work", "", ""})), 0);
+    EXPECT_EQ(create("/lower/low"), 0);
+    EXPECT_EQ(write("/lower/low", "from below"), 0);
+    EXPECT_EQ(unmount(), 0);
   }
   int unmount(bool dropped = false) {
     return error(guest_->run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
@@ -153,6 +167,11 @@ class GuestWithDisk {
     const Result<MemoryFile> image = MemoryFile::make(fs_.kibibytes * 1024);
     if (!image) {
       ADD_FAILURE() << image.error().message;
+      return;
+    }
+    if (fs_.make != nullptr) {
+      fs_.make(image->bytes());
+      disk_ = std::make_unique<ToyDisk>(image->bytes());
       return;
     }
     std::vector<std::string> words = words_of(fs_.mkfs);

@@ -31,13 +31,20 @@ struct FileSystem {
   std::string_view summary;     // one line
   std::string_view type;        // as mount calls it
   std::string_view package;     // with its tools
-  std::string_view mkfs;        // the words of its command, without the image
+  std::string_view mkfs;        // the words of its command, without the image; empty: see `make`
   std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
   std::string_view check = {};  // and of the one that only looks; empty: there is none
   std::string_view mount;       // options
   uint32_t block = 4096;        // bytes of a block of the disk
   uint64_t kibibytes = 0;       // of the disk
   std::vector<std::string> modules = {};
+  // Instead of mkfs and fsck, where there are none: writes an empty file system over the disk; does what a
+  // mount after a power cut needs (false: there is no file system).
+  void (*make)(std::span<std::byte> disk) = nullptr;
+  bool (*mend)(std::span<std::byte> disk) = nullptr;
+  // It lies over another file system, which is the one on the disk: its type, and options of its mount.
+  std::string_view below = {}, below_mount = {};
+  std::string_view crash = {};  // the default of `crash`, where it is not the usual one
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;

@@ -30,9 +30,11 @@ class KernelSetup {
   uint32_t mount_flags = 0;       // MS_ flags
   Geometry disk;
   std::optional<Planted> planted;
+  std::string start;                   // the path of an image that the search begins with; empty: none
+  std::vector<std::byte> start_image;  // its content
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
-  // made.
+  // made. With an image of the user it is that one.
   Result<Image> formatted(const Image& blank, const std::function<Result<Image>(const Image&)>& settle);
   // Whether it is the disk that formatted() gave last.
   bool is_new(const Image& image) const;
@@ -40,6 +42,9 @@ class KernelSetup {
   // Boots a guest, on another core each time.
   Result<std::unique_ptr<Guest>> boot() const;
 
+  // Why the image of the user cannot be a start.
+  void refuse_start(const std::string& why);
+  std::optional<std::string> refused_start() const;
   // Why what was found cannot be relied on.
   void set_trouble(std::string text);
   std::optional<std::string> trouble() const;
@@ -47,10 +52,13 @@ class KernelSetup {
   std::string release() const;
 
  private:
+  // The disk as mkfs or the user made it.
+  Result<Image> made(const Image& blank) const;
+
   std::mutex formatting_;  // held while a file system is made, which uses all else
   mutable std::mutex mutex_;
   std::optional<Image> blank_, formatted_;
-  std::optional<std::string> trouble_;
+  std::optional<std::string> trouble_, refused_;
   std::string release_;
 };
 

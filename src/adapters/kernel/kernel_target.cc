@@ -175,14 +175,17 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
         own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
-  ChecksOffline* checks_offline() override { return setup_->fs.fsck.empty() ? nullptr : this; }
+  ChecksOffline* checks_offline() override {
+    return setup_->fs.fsck.empty() && setup_->fs.mend == nullptr ? nullptr : this;
+  }
   HasFaults* has_faults() override { return this; }
 
   int format(Media& media) override {
     drop();
     const Result<Image> image =
         setup_->formatted(media.state().current, [&](const Image& made) { return settled(made); });
-    if (!image) return setup_->set_trouble(image.error().message), EIO;
+    if (!image && setup_->start.empty()) return setup_->set_trouble(image.error().message), EIO;
+    if (!image) return setup_->refuse_start(image.error().message), EIO;
     media.load(MediaState(*image));
     return 0;
   }
@@ -321,17 +324,57 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
 
   bool settles() const { return (setup_->fs.quirks & kSettles) != 0; }
 
-  // A new file system after its first use.
+  // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
-    if (!settles()) return image;
+    const bool given = !setup_->start.empty();
+    const bool layered = !given && !setup_->fs.below.empty();
+    if (!settles() && !given && !layered && setup_->fs.make == nullptr) return image;
     own_.load(MediaState(image));
-    const auto failed = [&](const char* what, int error) {
-      return system_error(
-          fmt::format("{}: a new file system answers {} to {}", setup_->fs.name, errno_text(error), what));
+    server_.attach(&own_);
+    const auto failed = [&](const char* what, int error) -> Error {
+      const std::string why =
+          take_faults() != 0 ? fault_text_ : fmt::format("answers {} to {}", errno_text(error), what);
+      if (given)
+        return bad_input(
+            fmt::format("start={} cannot be used as {}: {}", setup_->start, setup_->fs.name, why));
+      return system_error(fmt::format("{}: a new file system {}", setup_->fs.name, why));
     };
-    if (const int error = do_mount(own_, image)) return failed("mount", error);
+    if (const int error = layered ? make_layers() : 0) return failed("what makes its layers", error);
+    if (const int error = do_mount(own_, own_.state().current)) return failed("mount", error);
+    if (given) {
+      const Walk walk = this->walk();
+      if (walk.error != 0)
+        return bad_input(
+            fmt::format("start={} cannot be a start, because the tree that is expected cannot hold it: {}",
+                        setup_->start, error_text(walk)));
+    }
     if (const int error = unmount()) return failed("unmount", error);
+    if (faults_ != 0) return failed("unmount", EIO);
     return own_.state().current;
+  }
+
+  // The layers of a file system that lies over another one. The lower one holds files, which are copied up
+  // when they are changed.
+  int make_layers() {
+    const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
+    const std::string_view type = setup_->fs.below, options = setup_->fs.below_mount;
+    if (!set_clock(0)) return EIO;
+    if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
+    mounted_ = true;
+    if (const int error =
+            done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))
+      return error;
+    const auto unit = static_cast<uint32_t>(setup_->fs.block);
+    const Path files[] = {Path("/lower/a"), Path("/lower/b/a")};
+    for (const Path& file : files)
+      for (const Op& op : {Op::of(OpKind::kCreate, file), Op::append(file, unit)}) {
+        const OpResult result = calls_.apply(
+            op, [&](const Command& command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+              return run(command, texts, "making the layers", bytes);
+            });
+        if (result.error != 0) return result.error;
+      }
+    return unmount();
   }
 
   // Leaves the mounted file system; what it writes goes nowhere.
@@ -363,8 +406,14 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     server_.begin();
     server_.begin_mount(disk);
     if (!set_clock(0)) return EIO;
+    if (!setup_->fs.below.empty()) {
+      const Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
+      const Guest::Reply below = run(first, {setup_->fs.below, setup_->fs.below_mount, ""}, "mount");
+      if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
+    }
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
-    const Guest::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
+    const Guest::Reply reply = run(
+        command, {setup_->fs.type, setup_->mount, setup_->fs.below.empty() ? "" : setup_->fs.type}, "mount");
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
