@@ -209,9 +209,9 @@ std::vector<FileSystem> make_list() {
                      .kibibytes = 4096,
                      .modules = {"nls_utf8", "hfsplus"}};
   hfsplus.make = make_hfsplus;
-  hfsplus.mend = mark_hfsplus_clean;
+  hfsplus.mend = mend_hfsplus;
   hfsplus.mount_recovers = false;
-  hfsplus.crash = "persisted";
+  hfsplus.stale_data = true;  // nothing orders the data before the catalog
   hfsplus.without = kRanges | kExchanges;
   hfsplus.quirks = kPlainDirectoryLinks;
   add(hfsplus);
@@ -221,7 +221,7 @@ std::vector<FileSystem> make_list() {
   overlay.below_mount = "noinit_itable";
   overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
   overlay.modules = {"overlay"};
-  overlay.quirks = kPlainDirectoryLinks;
+  overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew
   add(overlay);
   return all;
 }

@@ -44,7 +44,6 @@ struct FileSystem {
   bool (*mend)(std::span<std::byte> disk) = nullptr;
   // It lies over another file system, which is the one on the disk: its type, and options of its mount.
   std::string_view below = {}, below_mount = {};
-  std::string_view crash = {};  // the default of `crash`, where it is not the usual one
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;

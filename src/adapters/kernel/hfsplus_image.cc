@@ -5,12 +5,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/assert.h"
+
 namespace sisyfs {
 namespace {
 
 constexpr uint32_t kBlock = 4096, kNode = 4096;  // bytes of an allocation block, of a node of a B-tree
 constexpr uint32_t kDate = 3'800'000'000;        // seconds since 1904
 constexpr uint32_t kHeaderAt = 1024, kHeaderBytes = 512;
+constexpr size_t kCatalogForkAt = 272;    // in the header
 constexpr uint32_t kUnmounted = 1u << 8;  // an attribute of the volume: it was unmounted cleanly
 constexpr uint32_t kRootFolder = 2, kRootParent = 1, kFirstUser = 16;
 constexpr std::string_view kName = "sisyfs";
@@ -41,9 +44,9 @@ class Writer {
   size_t at_ = 0;
 };
 
-uint32_t number_at(std::span<const std::byte> disk, size_t at) {
+uint32_t number_at(std::span<const std::byte> bytes, size_t at, size_t size = 4) {
   uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint32_t>(disk[at + i]);
+  for (size_t i = 0; i < size; ++i) value = value << 8 | static_cast<uint32_t>(bytes[at + i]);
   return value;
 }
 
@@ -113,6 +116,39 @@ void put_fork(Writer& out, Piece piece) {
   out.u32(piece.first).u32(piece.blocks).skip(56);
 }
 
+// The highest number that a leaf of the catalog gives to a file or folder.
+uint32_t highest_in(std::span<const std::byte> leaf) {
+  uint32_t highest = kFirstUser - 1;
+  const uint32_t records = std::min<uint32_t>(number_at(leaf, 10, 2), kNode / 8);
+  for (uint32_t i = 0; i < records; ++i) {
+    const uint32_t record = number_at(leaf, kNode - 2 * (i + 1), 2);
+    if (record + 2 > kNode) continue;
+    // Behind its key is what kind it is: 1 a folder, 2 a file; both have their number in the same place.
+    const uint32_t data = record + 2 + number_at(leaf, record, 2);
+    if (data + 12 > kNode) continue;
+    const uint32_t kind = number_at(leaf, data, 2);
+    if (kind == 1 || kind == 2) highest = std::max(highest, number_at(leaf, data + 8));
+  }
+  return highest;
+}
+
+// The highest number in the whole catalog, as far as the header says where that is. Nothing on the disk is
+// relied on.
+uint32_t highest_number(std::span<const std::byte> disk) {
+  constexpr uint32_t kExtents = 8, kLeaf = 0xff;
+  uint32_t highest = kFirstUser - 1;
+  if (number_at(disk, kHeaderAt + 40) != kBlock) return highest;
+  for (uint32_t i = 0; i < kExtents; ++i) {
+    const size_t extent = kHeaderAt + kCatalogForkAt + 16 + size_t{8} * i;
+    const uint64_t first = number_at(disk, extent), count = number_at(disk, extent + 4);
+    for (uint64_t block = first; block < first + count && (block + 1) * kBlock <= disk.size(); ++block) {
+      const auto node = disk.subspan(block * kBlock, kNode);
+      if (node[8] == std::byte{kLeaf}) highest = std::max(highest, highest_in(node));
+    }
+  }
+  return highest;
+}
+
 }  // namespace
 
 void make_hfsplus(std::span<std::byte> disk) {
@@ -141,16 +177,20 @@ void make_hfsplus(std::span<std::byte> disk) {
   put_fork(out, bitmap);
   put_fork(out, extents);
   put_fork(out, catalog);
+  SISYFS_ASSERT(out.at() == kCatalogForkAt + 80, "the forks lie where the format has them");
   std::copy(header.begin(), header.end(), disk.end() - 2 * kHeaderBytes);
 }
 
-bool mark_hfsplus_clean(std::span<std::byte> disk) {
-  constexpr size_t kAttributesAt = kHeaderAt + 4;
+bool mend_hfsplus(std::span<std::byte> disk) {
+  constexpr size_t kAttributesAt = kHeaderAt + 4, kNextAt = kHeaderAt + 64;
   if (disk.size() < kHeaderAt + kHeaderBytes || disk[kHeaderAt] != std::byte{'H'} ||
       disk[kHeaderAt + 1] != std::byte{'+'})
     return false;
   constexpr uint32_t kInconsistent = 1u << 11;
   const uint32_t attributes = number_at(disk, kAttributesAt);
+  if ((attributes & kUnmounted) != 0 && (attributes & kInconsistent) == 0) return true;
+  const uint32_t next = std::max(number_at(disk, kNextAt), highest_number(disk) + 1);
+  Writer(disk.subspan(kNextAt, 4)).u32(next);
   Writer(disk.subspan(kAttributesAt, 4)).u32((attributes | kUnmounted) & ~kInconsistent);
   return true;
 }

@@ -14,7 +14,9 @@ namespace sisyfs {
 void make_hfsplus(std::span<std::byte> disk);
 
 // Notes that the volume was unmounted cleanly, if it was not: the kernel mounts no other one for writing.
-// Nothing is repaired. False: there is no volume.
-bool mark_hfsplus_clean(std::span<std::byte> disk);
+// Before that the header gets a number for the next file that no file of the catalog has, as fsck.hfsplus
+// does: the kernel writes the header when all is synced, and a file of its own earlier. Nothing else is
+// repaired. False: there is no volume.
+bool mend_hfsplus(std::span<std::byte> disk);
 
 }  // namespace sisyfs

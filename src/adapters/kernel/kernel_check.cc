@@ -72,7 +72,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   for (OptionSpec& spec : linux_specs(ops_of(fs), true)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
   // A repair tool reads the whole disk, so nothing would be left to decide later.
-  const std::string_view cuts = !fs.crash.empty() ? fs.crash : fs.mount_recovers ? kPlainDiskCuts : "subsets";
+  const std::string_view cuts = fs.mount_recovers ? kPlainDiskCuts : "subsets";
   for (OptionSpec& spec : cut_specs("", cuts)) specs.push_back(std::move(spec));
   if (!fs.fsck.empty())
     specs.push_back(OptionSpec::choice(

@@ -245,6 +245,7 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
     case Do::kMount:
       return mount_it(command, texts);
     case Do::kFlush:
+      if (is_below) sync();
       return flush_disk();
     case Do::kUnmount:
       return unmount(command.number != 0);
