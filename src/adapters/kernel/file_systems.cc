@@ -208,8 +208,8 @@ std::vector<FileSystem> make_list() {
                      .block = 512,
                      .kibibytes = 4096,
                      .modules = {"nls_utf8", "hfsplus"}};
-  hfsplus.make = make_hfsplus;
-  hfsplus.mend = mend_hfsplus;
+  hfsplus.own.make = make_hfsplus;
+  hfsplus.own.mend = mend_hfsplus;
   hfsplus.mount_recovers = false;
   hfsplus.stale_data = true;  // nothing orders the data before the catalog
   hfsplus.without = kRanges | kExchanges;
@@ -217,8 +217,8 @@ std::vector<FileSystem> make_list() {
   add(hfsplus);
   FileSystem overlay = ext4;
   overlay.name = "overlay", overlay.summary = "overlayfs, with all of its layers on one ext4";
-  overlay.type = "overlay", overlay.below = "ext4";
-  overlay.below_mount = "noinit_itable";
+  overlay.type = "overlay", overlay.below.type = "ext4";
+  overlay.below.mount = "noinit_itable";
   overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
   overlay.modules = {"overlay"};
   overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew

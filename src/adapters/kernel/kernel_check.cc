@@ -50,8 +50,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
           "fsync_names", {"claimed", "on", "off"}, "claimed",
           "fsync of a file also makes its name durable: as is known of the file system, or not"),
       // One more than those that are there from the beginning.
-      OptionSpec::integer("files", 1, 8, fs.below.empty() ? 2 : 3, "files in the workload"),
-      OptionSpec::integer("dirs", 0, 8, fs.below.empty() ? 1 : 2, "directories in the workload"),
+      OptionSpec::integer("files", 1, 8, fs.below.type.empty() ? 2 : 3, "files in the workload"),
+      OptionSpec::integer("dirs", 0, 8, fs.below.type.empty() ? 1 : 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
       OptionSpec::integer("write", 1, 4096, 1, "a second size of writes, in units; 1: none"),
       OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file in the workload"),
@@ -217,7 +217,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
     for (std::string& word : words_of(options.value_text("mkfs"), '+'))
       setup->mkfs.push_back(std::move(word));
   set_mount(options.value_text("mount"), *setup);
-  if (!fs.below.empty()) {
+  if (!fs.below.type.empty()) {
     const std::string below = guest::kBelow;
     setup->mount = fmt::format("lowerdir={0}/lower,upperdir={0}/upper,workdir={0}/work{1}{2}", below,
                                setup->mount.empty() ? "" : ",", setup->mount);
@@ -234,7 +234,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
                  .durable = sync ? OpSet::all() : OpSet(),
                  .fsync_names = fs.fsync_names,
                  .fsync_all = false,
-                 .rename_both = fs.rename_both,
+                 .rename_both = false,
                  .mount_recovers = fs.mount_recovers,
                  .limited_space = true,
                  .split_writes = true,
@@ -250,7 +250,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.limits.max_name = fs.max_name;
   kind.disks = setup->disk;
   const std::string_view recovery = options.has("recovery") ? options.choice_text("recovery") : "mount";
-  kind.has_fsck = recovery != "mount" || fs.mend != nullptr;
+  kind.has_fsck = recovery != "mount" || fs.own.mend != nullptr;
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();
   kind.faults = kDied | kHung | kComplained;

@@ -176,7 +176,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
 
   SavesMemory* saves_memory() override { return this; }
   ChecksOffline* checks_offline() override {
-    return setup_->fs.fsck.empty() && setup_->fs.mend == nullptr ? nullptr : this;
+    return setup_->fs.fsck.empty() && setup_->fs.own.mend == nullptr ? nullptr : this;
   }
   HasFaults* has_faults() override { return this; }
 
@@ -327,8 +327,8 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
     const bool given = !setup_->start.empty();
-    const bool layered = !given && !setup_->fs.below.empty();
-    if (!settles() && !given && !layered && setup_->fs.make == nullptr) return image;
+    const bool layered = !given && !setup_->fs.below.type.empty();
+    if (!settles() && !given && !layered && setup_->fs.own.make == nullptr) return image;
     own_.load(MediaState(image));
     server_.attach(&own_);
     const auto failed = [&](const char* what, int error) -> Error {
@@ -357,7 +357,7 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
   // when they are changed.
   int make_layers() {
     const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
-    const std::string_view type = setup_->fs.below, options = setup_->fs.below_mount;
+    const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
     if (!set_clock(0)) return EIO;
     if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
     mounted_ = true;
@@ -406,14 +406,15 @@ class KernelTarget : public Target, public SavesMemory, public ChecksOffline, pu
     server_.begin();
     server_.begin_mount(disk);
     if (!set_clock(0)) return EIO;
-    if (!setup_->fs.below.empty()) {
+    if (!setup_->fs.below.type.empty()) {
       const Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
-      const Guest::Reply below = run(first, {setup_->fs.below, setup_->fs.below_mount, ""}, "mount");
+      const Guest::Reply below = run(first, {setup_->fs.below.type, setup_->fs.below.mount, ""}, "mount");
       if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
     }
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
-    const Guest::Reply reply = run(
-        command, {setup_->fs.type, setup_->mount, setup_->fs.below.empty() ? "" : setup_->fs.type}, "mount");
+    const Guest::Reply reply =
+        run(command, {setup_->fs.type, setup_->mount, setup_->fs.below.type.empty() ? "" : setup_->fs.type},
+            "mount");
     if (!reply.alive) return EIO;
     if (reply.error != 0) return reply.error;
     mounted_ = true;

@@ -103,9 +103,9 @@ void Repair::run(const FileSystem& fs, Media& media, FsckMode mode, RepairReport
     report->error = EIO;
     return;
   }
-  if (fs.mend != nullptr) {
+  if (fs.own.mend != nullptr) {
     if (mode != FsckMode::kRepair) return;
-    if (!fs.mend(file_->bytes())) tell(report, kNotRepaired, false, "there is no volume");
+    if (!fs.own.mend(file_->bytes())) tell(report, kNotRepaired, false, "there is no volume");
     if (!copy_back(media)) report->error = EIO;
     return;
   }
