@@ -22,6 +22,8 @@ using testing::HasSubstr;
 
 const FileSystem& ext4() { return *file_system("ext4"); }
 
+int error_of(const Guest::Reply& reply) { return reply.alive ? reply.error : -1; }
+
 class KernelGuestTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -143,6 +145,7 @@ TEST_P(SameRequestsGuestTest, TheSameCallsMakeTheSameRequests) {
   if (const std::string why = why_no_guest(&fs); !why.empty()) GTEST_SKIP() << why;
   GuestWithDisk one(fs);
   ASSERT_TRUE(one.booted());
+  if (!fs.below.type.empty()) one.make_layers();
   const ToyDisk fresh = one.disk();
   const std::string first = requests_of_a_round(one, fresh);
   EXPECT_THAT(first, HasSubstr("flush"));
@@ -161,7 +164,67 @@ std::string name_of(const testing::TestParamInfo<const char*>& info) {
 
 // Not ext2: its last writes, from the cache of the device, come in two orders.
 INSTANTIATE_TEST_SUITE_P(FileSystems, SameRequestsGuestTest,
-                         testing::Values("ext4", "xfs", "btrfs", "f2fs-posix"), name_of);
+                         testing::Values("ext4", "xfs", "btrfs", "f2fs-posix", "hfsplus", "overlay"),
+                         name_of);
+
+// What lies below is left alone: a file is copied up when it is changed, and keeps its name and number.
+TEST_F(KernelGuestTest, AnOverlayChangesNothingBelow) {
+  const FileSystem& overlay = *file_system("overlay");
+  GuestWithDisk one(overlay);
+  ASSERT_TRUE(one.booted());
+  one.make_layers();
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/low"), "from below");
+  EXPECT_EQ(one.write("/low", "FROM"), 0);
+  EXPECT_EQ(one.read("/low"), "FROM below");
+  EXPECT_EQ(one.call(Call::kFsync, "/low"), 0);
+  EXPECT_EQ(one.unmount(), 0);
+  ASSERT_EQ(error_of(one.guest().run({.what = Do::kMount}, {overlay.below.type, overlay.below.mount, ""})),
+            0);
+  EXPECT_EQ(one.read("/lower/low"), "from below");
+  EXPECT_EQ(one.read("/upper/low"), "FROM below");
+  EXPECT_EQ(one.unmount(), 0);
+}
+
+// Story: a mount over a file system that fails left the one below mounted, and the next mount found it busy.
+TEST_F(KernelGuestTest, AMountThatFailsLeavesNothingBelow) {
+  const FileSystem& overlay = *file_system("overlay");
+  GuestWithDisk one(overlay);
+  ASSERT_TRUE(one.booted());
+  EXPECT_EQ(one.mount(), ENOENT) << "there are no layers yet";
+  one.make_layers();
+  EXPECT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.unmount(), 0);
+}
+
+// Its unmount is noted on the disk. Without the note the kernel mounts for reading alone.
+TEST_F(KernelGuestTest, HfsplusIsMountedForWritingOnceItIsMarkedClean) {
+  const FileSystem& fs = *file_system("hfsplus");
+  GuestWithDisk one(fs);
+  ASSERT_TRUE(one.booted());
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.create("/a"), 0);
+  EXPECT_EQ(one.call(Call::kSync), 0);
+  one.disk().cut_power();
+  std::vector<std::byte> left(fs.kibibytes * 1024);
+  ASSERT_EQ(one.disk().read(0, 0, left), 0);
+  ToyDisk nowhere(left);
+  one.guest().attach(&nowhere);
+  (void)one.unmount(true);
+  ToyDisk dirty(left);
+  one.guest().attach(&dirty);
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/a"), "") << "it is there";
+  EXPECT_EQ(one.create("/b"), EROFS);
+  EXPECT_EQ(one.unmount(), 0);
+  EXPECT_TRUE(fs.own.mend(left));
+  ToyDisk mended(left);
+  one.guest().attach(&mended);
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/a"), "");
+  EXPECT_EQ(one.create("/b"), 0);
+  EXPECT_EQ(one.unmount(), 0);
+}
 
 TEST_F(KernelGuestTest, EachComplaintIsHeardOnTheConsole) {
   GuestWithDisk one(ext4());

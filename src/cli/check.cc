@@ -21,12 +21,18 @@ namespace sisyfs::cli {
 
 namespace {
 
+// Flags that stand for settings.
+struct SettingFlags {
+  std::string tasks, via, disk, block, kernel, log, base;
+  bool symmetry = false, host = false;
+};
+
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, kernel, log, base, json, script, checkpoint,
-      checkpoint_every = "60s", confirm;
+  SettingFlags as;
+  std::string target, json, script, checkpoint, checkpoint_every = "60s", confirm;
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, host = false, perspectives = false, verbose = false;
+  bool first = false, all = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
@@ -83,15 +89,15 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
     bool given;
     std::string value;
   };
-  const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
-                         {"--via", "via", !flags.via.empty(), flags.via},
-                         {"--log", "log", !flags.log.empty(), flags.log},
-                         {"--base", "base", !flags.base.empty(), flags.base},
-                         {"--symmetry", "symmetry", flags.symmetry, "on"},
-                         {"--host", "on", flags.host, "host"},
-                         {"--block", "block", !flags.block.empty(), flags.block},
-                         {"--kernel", "kernel", !flags.kernel.empty(), ""},
-                         {"--disk", "block", !flags.disk.empty(), ""},
+  const Named named[] = {{"--tasks", "tasks", !flags.as.tasks.empty(), flags.as.tasks},
+                         {"--via", "via", !flags.as.via.empty(), flags.as.via},
+                         {"--log", "log", !flags.as.log.empty(), flags.as.log},
+                         {"--base", "base", !flags.as.base.empty(), flags.as.base},
+                         {"--symmetry", "symmetry", flags.as.symmetry, "on"},
+                         {"--host", "on", flags.as.host, "host"},
+                         {"--block", "block", !flags.as.block.empty(), flags.as.block},
+                         {"--kernel", "kernel", !flags.as.kernel.empty(), ""},
+                         {"--disk", "block", !flags.as.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
   for (const Named& one : named) {
     if (!one.given) continue;
@@ -101,9 +107,9 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
           one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
-  if (!flags.kernel.empty()) flags.settings.push_back(kernel_setting(flags.kernel));
-  if (flags.disk.empty()) return {};
-  const Result<uint64_t> blocks = blocks_of(flags.disk, entry, flags.settings);
+  if (!flags.as.kernel.empty()) flags.settings.push_back(kernel_setting(flags.as.kernel));
+  if (flags.as.disk.empty()) return {};
+  const Result<uint64_t> blocks = blocks_of(flags.as.disk, entry, flags.settings);
   if (!blocks) return blocks.error();
   flags.settings.push_back(fmt::format("blocks={}", *blocks));
   return {};
@@ -273,20 +279,21 @@ void add_check(CLI::App& app, int& exit) {
       ->required();
   sub->add_option("--set", flags->settings, "set an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--tasks", flags->tasks, "number of concurrent tasks (same as --set tasks=N)");
-  sub->add_flag("--host", flags->host,
+  sub->add_option("--tasks", flags->as.tasks, "number of concurrent tasks (same as --set tasks=N)");
+  sub->add_flag("--host", flags->as.host,
                 "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
                 "--set on=host)");
-  sub->add_option("--via", flags->via, "steps (model with interleaved tasks) or disk (whole ops on a disk)");
-  sub->add_option("--disk", flags->disk,
+  sub->add_option("--via", flags->as.via,
+                  "steps (model with interleaved tasks) or disk (whole ops on a disk)");
+  sub->add_option("--disk", flags->as.disk,
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
-  sub->add_option("--block", flags->block,
+  sub->add_option("--block", flags->as.block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
-  add_kernel(*sub, flags->kernel);
-  sub->add_option("--log", flags->log,
+  add_kernel(*sub, flags->as.kernel);
+  sub->add_option("--log", flags->as.log,
                   "play this log of writes, of dm-log-writes or QEMU's blklogwrites, instead of a workload");
-  sub->add_option("--base", flags->base, "the disk on which that log begins, as an image");
-  sub->add_flag("--symmetry", flags->symmetry,
+  sub->add_option("--base", flags->as.base, "the disk on which that log begins, as an image");
+  sub->add_flag("--symmetry", flags->as.symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
   sub->add_flag("--all", flags->all, "search to the bound and report the shallowest finding of each kind")

@@ -249,8 +249,8 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
-  if (options.has("start") && options.choice_text("start") == "aged") setup.start.image = StartImage::kAged;
-  if (options.has("start") && options.choice_text("start") == "full") setup.start.image = StartImage::kFull;
+  if (options.has("start") && options.value_text("start") == "aged") setup.start.image = StartImage::kAged;
+  if (options.has("start") && options.value_text("start") == "full") setup.start.image = StartImage::kFull;
   setup.recovery.both_modes = options.has("both_modes") && options.flag("both_modes");
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }

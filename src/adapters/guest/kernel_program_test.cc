@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string>
 
-namespace sisyfs {
+namespace sisyfs::kernel_program_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST_F(KernelProgramTest, DamagedHeadersAreRefused) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::kernel_program_test

@@ -23,6 +23,9 @@ inline constexpr uint32_t kBufferPages = kBufferBytes / kPageBytes;
 // The folder for the kernel's own files. There is none.
 inline constexpr char kNowhere[] = "/nonexistent";
 
+// Where a file system is mounted that lies below the one that is checked.
+inline constexpr char kBelow[] = "/below";
+
 // Descriptors of the guest's process.
 inline constexpr int kChannelFd = 60, kLineFd = 61, kConsoleFd = 62, kInitrdFd = 63;
 
@@ -95,8 +98,11 @@ struct DiskAnswer {
 // --- commands of the checker ------------------------------------------------------------------------
 
 enum class Do : uint32_t {
-  kModule,    // text 0: a module of the agent's root
-  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
+  kModule,  // text 0: a module of the agent's root
+  kDisks,   // number: how many; offset: bytes of each; length: bytes of a block
+  // Text 0: type; 1: options; number: MS_ flags. Mounts the first disk at kBelow, and nothing is entered.
+  // kUnmount unmounts that too.
+  kMountBelow,
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
   kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more

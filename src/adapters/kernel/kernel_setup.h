@@ -44,9 +44,11 @@ class KernelSetup {
   std::string preen;      // the words of fs.preen, if they were given
   std::string unwatched;  // why the accesses of repair tools are not seen, in a sentence; empty: they are
   KernelWork work;
+  std::string start;                   // the path of an image that the search begins with; empty: none
+  std::vector<std::byte> start_image;  // its content
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
-  // made.
+  // made. With an image of the user it is that one.
   Result<Image> formatted(const Image& blank, const std::function<Result<Image>(const Image&)>& settle);
   // Whether it is the disk that formatted() gave last.
   bool is_new(const Image& image) const;
@@ -60,6 +62,9 @@ class KernelSetup {
   std::vector<pid_t> guests() const;
   int last_core() const;
 
+  // Why the image of the user cannot be a start.
+  void refuse_start(const std::string& why);
+  std::optional<std::string> refused_start() const;
   // Why what was found cannot be relied on.
   void set_trouble(std::string text);
   std::optional<std::string> trouble() const;
@@ -67,10 +72,13 @@ class KernelSetup {
   std::string release() const;
 
  private:
+  // The disk as mkfs or the user made it.
+  Result<Image> made(const Image& blank) const;
+
   std::mutex formatting_;  // held while a file system is made, which uses all else
   mutable std::mutex mutex_;
   std::optional<Image> blank_, formatted_;
-  std::optional<std::string> trouble_;
+  std::optional<std::string> trouble_, refused_;
   std::string release_;
   std::vector<pid_t> guests_;
   int last_core_ = -1;

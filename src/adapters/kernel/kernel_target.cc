@@ -205,7 +205,9 @@ class KernelTarget : public Target,
         own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
-  ChecksOffline* checks_offline() override { return setup_->fs.fsck.empty() ? nullptr : this; }
+  ChecksOffline* checks_offline() override {
+    return setup_->fs.fsck.empty() && setup_->fs.own.mend == nullptr ? nullptr : this;
+  }
   HasFaults* has_faults() override { return this; }
   ReachesMarks* reaches_marks() override { return setup_->host ? this : nullptr; }
 
@@ -213,7 +215,8 @@ class KernelTarget : public Target,
     drop();
     const Result<Image> image =
         setup_->formatted(media.state().current, [&](const Image& made) { return settled(made); });
-    if (!image) return setup_->set_trouble(image.error().message), EIO;
+    if (!image && setup_->start.empty()) return setup_->set_trouble(image.error().message), EIO;
+    if (!image) return setup_->refuse_start(image.error().message), EIO;
     media.load(MediaState(*image));
     return 0;
   }
@@ -361,17 +364,57 @@ class KernelTarget : public Target,
 
   bool settles() const { return (setup_->fs.quirks & kSettles) != 0; }
 
-  // A new file system after its first use.
+  // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
-    if (!settles()) return image;
+    const bool given = !setup_->start.empty();
+    const bool layered = !given && !setup_->fs.below.type.empty();
+    if (!settles() && !given && !layered && setup_->fs.own.make == nullptr) return image;
     own_.load(MediaState(image));
-    const auto failed = [&](const char* what, int error) {
-      return system_error(
-          fmt::format("{}: a new file system answers {} to {}", setup_->fs.name, errno_text(error), what));
+    server_.attach(&own_);
+    const auto failed = [&](const char* what, int error) -> Error {
+      const std::string why =
+          take_faults() != 0 ? fault_text_ : fmt::format("answers {} to {}", errno_text(error), what);
+      if (given)
+        return bad_input(
+            fmt::format("start={} cannot be used as {}: {}", setup_->start, setup_->fs.name, why));
+      return system_error(fmt::format("{}: a new file system {}", setup_->fs.name, why));
     };
-    if (const int error = do_mount(own_, image)) return failed("mount", error);
+    if (const int error = layered ? make_layers() : 0) return failed("what makes its layers", error);
+    if (const int error = do_mount(own_, own_.state().current)) return failed("mount", error);
+    if (given) {
+      const Walk walk = this->walk();
+      if (walk.error != 0)
+        return bad_input(
+            fmt::format("start={} cannot be a start, because the tree that is expected cannot hold it: {}",
+                        setup_->start, error_text(walk)));
+    }
     if (const int error = unmount()) return failed("unmount", error);
+    if (faults_ != 0) return failed("unmount", EIO);
     return own_.state().current;
+  }
+
+  // The layers of a file system that lies over another one. The lower one holds files, which are copied up
+  // when they are changed.
+  int make_layers() {
+    const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
+    const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
+    if (!set_clock(0)) return EIO;
+    if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
+    mounted_ = true;
+    if (const int error =
+            done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))
+      return error;
+    const auto unit = static_cast<uint32_t>(setup_->fs.block);
+    const Path files[] = {Path("/lower/a"), Path("/lower/b/a")};
+    for (const Path& file : files)
+      for (const Op& op : {Op::of(OpKind::kCreate, file), Op::append(file, unit)}) {
+        const OpResult result = calls_.apply(
+            op, [&](const Command& command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+              return run(command, texts, "making the layers", bytes);
+            });
+        if (result.error != 0) return result.error;
+      }
+    return unmount();
   }
 
   // Leaves the mounted file system; what it writes goes nowhere.
@@ -399,9 +442,17 @@ class KernelTarget : public Target,
     server_.begin();
     server_.begin_mount(disk);
     const std::shared_ptr<HostPast> here = host_past(media.state());
+    const FileSystem& fs = setup_->fs;
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
     command.clock = time_of(0);
-    const KernelMachine::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
+    if (!fs.below.type.empty()) {
+      Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
+      first.clock = std::exchange(command.clock, 0);
+      const KernelMachine::Reply below = run(first, {fs.below.type, fs.below.mount, ""}, "mount");
+      if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
+    }
+    const KernelMachine::Reply reply =
+        run(command, {fs.type, setup_->mount, fs.below.type.empty() ? "" : fs.type}, "mount");
     if (!reply.alive) return EIO;
     ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;

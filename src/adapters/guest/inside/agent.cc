@@ -24,7 +24,8 @@ uint32_t owners[kHandles] = {};
 
 namespace {
 
-int outside = -1;  // the root of the agent, while it is in the file system
+bool is_below = false;  // there is a file system below the one that is checked
+int outside = -1;       // the root of the agent, while it is in the file system
 
 }  // namespace
 
@@ -58,31 +59,55 @@ void leave() {
   close(std::exchange(outside, -1));
 }
 
-int mount_it(const Command& command, const std::string* texts) {
-  const std::string& what = texts[2];
+int mount_below(const Command& command, const std::string* texts) {
+  mkdir(kBelow, 0755);
   rewind_writeback();
   forget_pages();
-  if (mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(), command.number,
-            texts[1].c_str()) != 0)
-    return errno;
-  return enter();
+  const int error =
+      of(mount(device_name(0).c_str(), kBelow, texts[0].c_str(), command.number, texts[1].c_str()));
+  is_below = error == 0;
+  return error;
 }
 
-int unmount(bool dropped) {
-  if (dropped && outside >= 0) {
-    // Where a file system can be shut down, its unmount has nothing left to write.
-    const int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    constexpr unsigned long kShutdown = _IOR('X', 125, uint32_t);
-    uint32_t no_log_flush = 2;
-    if (root >= 0) ioctl(root, kShutdown, &no_log_flush), close(root);
-  }
-  leave();
+// Unmounts what is mounted there. A worker of the kernel may hold it for a moment.
+int unmount_from(const char* place) {
   int error = 0;
   for (int tries = 0; tries < 100; ++tries) {
-    error = umount2(kPlace, 0) == 0 ? 0 : errno;
+    error = of(umount2(place, 0));
     if (error != EBUSY) break;
     usleep(10'000);
   }
+  return error;
+}
+
+int mount_it(const Command& command, const std::string* texts) {
+  const std::string& what = texts[2];
+  if (!is_below) {
+    rewind_writeback();
+    forget_pages();
+  }
+  const int error = of(mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(),
+                             command.number, texts[1].c_str()));
+  if (error == 0) return enter();
+  if (std::exchange(is_below, false)) unmount_from(kBelow);
+  return error;
+}
+
+// Where a file system can be shut down, its unmount has nothing left to write.
+void shut_down(const char* root) {
+  const int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  constexpr unsigned long kShutdown = _IOR('X', 125, uint32_t);
+  uint32_t no_log_flush = 2;
+  if (fd >= 0) ioctl(fd, kShutdown, &no_log_flush), close(fd);
+}
+
+int unmount(bool dropped) {
+  if (dropped && outside >= 0) shut_down("/");
+  leave();
+  if (dropped && is_below) shut_down(kBelow);
+  int error = unmount_from(kPlace);
+  if (std::exchange(is_below, false))
+    if (const int below = unmount_from(kBelow); error == 0) error = below;
   forget_pages();
   return error;
 }
@@ -114,9 +139,12 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       return load_module(texts[0]);
     case Do::kDisks:
       return make_disks(command);
+    case Do::kMountBelow:
+      return mount_below(command, texts);
     case Do::kMount:
       return mount_it(command, texts);
     case Do::kFlush:
+      if (is_below) sync();
       return flush_disk();
     case Do::kUnmount:
       return unmount(command.number != 0);
