@@ -11,6 +11,7 @@
 
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/files.h"
 #include "explore/checkpoint.h"
 #include "finding/finding_json.h"
@@ -59,8 +60,8 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
     if (!replayed.story.shows(kind))
       return system_error(
           fmt::format("{} was found but did not happen in its replay, so the target is not "
-                      "deterministic: {}",
-                      info(kind).name, make_token(finding)));
+                      "deterministic; in the replay {}: {}",
+                      info(kind).name, difference_of(replayed, kind), make_token(finding)));
     findings.push_back({std::move(finding), std::move(replayed.story)});
   }
   return findings;
@@ -166,8 +167,9 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
   if (result.verdict == Verdict::kPass)
     if (const Status s = deaths_explained(output); !s) return fail(s.error());
-  const Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
+  Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
   if (!traced) return fail(traced.error());
+  if (Status s = confirm_all(traced->findings, output.confirm); !s) return fail(s.error());
   const bool text = output.json != "-";
   const std::string device = named.check->device(), snapshots = named.check->snapshots(),
                     repairs = named.check->repairs();

@@ -56,6 +56,8 @@ struct BoundedWorkloads {
 class Check {
  public:
   virtual ~Check() = default;
+  // Settings that were found out when it was made, and that a replay needs: which files it was.
+  virtual std::vector<std::string> settled() const { return {}; }
   // Whether it can be searched so; bad input says what to do instead.
   virtual Status accepts(const SearchOptions& options) const = 0;
   // The options as this check can follow them, for example with fewer threads.

@@ -17,6 +17,7 @@
 #include "crash/device_model.h"
 #include "disk/media.h"
 #include "explore/search.h"
+#include "machine/recording.h"
 #include "machine/start_image.h"
 #include "target/target_kind.h"
 #include "workload/ace.h"
@@ -90,6 +91,7 @@ struct DiskSetup {
   MoveLimits limits;
   std::shared_ptr<const Script> script;    // its ops are tried instead of those of `bounds`; null: none
   std::shared_ptr<const AceWorkload> ace;  // likewise the workloads of ACE; null: none
+  std::shared_ptr<const Recording> recording;  // what the ops play of the script play; null: they are calls
   unsigned memo_bits = 12;                 // each worker remembers up to 2^this recoveries, and as many walks
   // Names of the options of the target: a report suggests only these.
   std::vector<std::string> options;

@@ -169,6 +169,12 @@ void Repair::run(const FileSystem& fs, Media& media, FsckMode mode, RepairReport
     report->error = EIO;
     return;
   }
+  if (fs.own.mend != nullptr) {
+    if (mode != FsckMode::kRepair) return;
+    if (!fs.own.mend(file_->bytes())) tell(report, kNotRepaired, false, "there is no volume");
+    if (!copy_back(media)) report->error = EIO;
+    return;
+  }
   // Many tools note on the disk when they were there. A disk that needs no repair is left alone.
   const bool looks_first = !fs.check.empty() && (fs.quirks & kRepairDecides) == 0;
   if (mode == FsckMode::kRepair && looks_first && is_clean(fs)) return;
