@@ -21,11 +21,17 @@ namespace sisyfs::cli {
 
 namespace {
 
+struct ReportFlags {
+  std::string json, confirm;
+  bool verbose = false;
+};
+
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s", confirm;
+  std::string target, tasks, via, disk, block, script, checkpoint, checkpoint_every = "60s";
+  ReportFlags report;
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
+  bool first = false, all = false, symmetry = false, perspectives = false;
   bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
@@ -130,10 +136,10 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
 }
 
 Result<RunOutput> output_of(const CheckFlags& flags, const SharedBlackBox* box) {
-  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.report.confirm);
   if (!confirm) return confirm.error();
-  return RunOutput{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(), flags.verbose,
-                   *confirm};
+  return RunOutput{flags.search.progress, flags.report.json, box == nullptr ? nullptr : box->box(),
+                   flags.report.verbose, *confirm};
 }
 
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
@@ -290,15 +296,15 @@ void add_check(CLI::App& app, int& exit) {
           ->check(CLI::IsMember({"free", "ace"}))
           ->capture_default_str();
   script->excludes(workload);
-  auto* json = sub->add_option("--json", flags->json,
+  auto* json = sub->add_option("--json", flags->report.json,
                                "write the run and its findings as JSON to this file; - is standard output");
   auto* perspectives = sub->add_flag(
       "--perspectives", flags->perspectives,
       "search on five device models, from the most reliable to the least, and stop at the first "
       "one with a finding");
   perspectives->excludes(json);
-  add_verbose(*sub, flags->verbose);
-  add_confirm(*sub, flags->confirm);
+  add_verbose(*sub, flags->report.verbose);
+  add_confirm(*sub, flags->report.confirm);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);

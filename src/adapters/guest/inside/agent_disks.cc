@@ -180,8 +180,8 @@ int make_disks(const Command& command) {
 
 int flush_disk() { return of(fsync(disks.at(0).device)); }
 
-// BLKFLSBUF leaves a page in the cache if something still refers to it, and the next mount would read what the
-// disk held before: ext4 with fast commits keeps such references. A change of the block size removes all
+// BLKFLSBUF leaves a page in the cache if something still refers to it, and the next mount would read what
+// the disk held before: ext4 with fast commits keeps such references. A change of the block size removes all
 // pages. It cannot be smaller than the sectors of the device, so these are made small for a moment.
 void forget_pages() {
   for (const Disk& disk : disks) {
@@ -195,8 +195,9 @@ void forget_pages() {
   }
 }
 
-// The kernel writes back from where it stopped before, and this place is kept for as long as there is a device:
-// the order of its writes depended on earlier mounts. After a write to the first page alone it is the beginning.
+// The kernel writes back from where it stopped before, and keeps this place for as long as there is a device:
+// the order of its writes depended on earlier mounts. After a write to the first page alone it is the
+// beginning.
 void rewind_writeback() {
   static const std::byte nothing[kPageBytes] = {};
   muted = true;
