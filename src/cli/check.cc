@@ -21,17 +21,18 @@ namespace sisyfs::cli {
 
 namespace {
 
-struct ReportFlags {
-  std::string json, confirm;
-  bool verbose = false;
+// Flags that stand for settings.
+struct SettingFlags {
+  std::string tasks, via, disk, block, kernel, log, base;
+  bool symmetry = false, host = false;
 };
 
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, script, checkpoint, checkpoint_every = "60s";
-  ReportFlags report;
+  SettingFlags as;
+  std::string target, json, script, checkpoint, checkpoint_every = "60s", confirm;
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, perspectives = false;
+  bool first = false, all = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
@@ -88,11 +89,15 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
     bool given;
     std::string value;
   };
-  const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
-                         {"--via", "via", !flags.via.empty(), flags.via},
-                         {"--symmetry", "symmetry", flags.symmetry, "on"},
-                         {"--block", "block", !flags.block.empty(), flags.block},
-                         {"--disk", "block", !flags.disk.empty(), ""},
+  const Named named[] = {{"--tasks", "tasks", !flags.as.tasks.empty(), flags.as.tasks},
+                         {"--via", "via", !flags.as.via.empty(), flags.as.via},
+                         {"--log", "log", !flags.as.log.empty(), flags.as.log},
+                         {"--base", "base", !flags.as.base.empty(), flags.as.base},
+                         {"--symmetry", "symmetry", flags.as.symmetry, "on"},
+                         {"--host", "on", flags.as.host, "host"},
+                         {"--block", "block", !flags.as.block.empty(), flags.as.block},
+                         {"--kernel", "kernel", !flags.as.kernel.empty(), ""},
+                         {"--disk", "block", !flags.as.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
   for (const Named& one : named) {
     if (!one.given) continue;
@@ -102,8 +107,9 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
           one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
-  if (flags.disk.empty()) return {};
-  const Result<uint64_t> blocks = blocks_of(flags.disk, entry, flags.settings);
+  if (!flags.as.kernel.empty()) flags.settings.push_back(kernel_setting(flags.as.kernel));
+  if (flags.as.disk.empty()) return {};
+  const Result<uint64_t> blocks = blocks_of(flags.as.disk, entry, flags.settings);
   if (!blocks) return blocks.error();
   flags.settings.push_back(fmt::format("blocks={}", *blocks));
   return {};
@@ -136,10 +142,10 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
 }
 
 Result<RunOutput> output_of(const CheckFlags& flags, const SharedBlackBox* box) {
-  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.report.confirm);
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
   if (!confirm) return confirm.error();
-  return RunOutput{flags.search.progress, flags.report.json, box == nullptr ? nullptr : box->box(),
-                   flags.report.verbose, *confirm};
+  return RunOutput{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(), flags.verbose,
+                   *confirm};
 }
 
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
@@ -273,13 +279,21 @@ void add_check(CLI::App& app, int& exit) {
       ->required();
   sub->add_option("--set", flags->settings, "set an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--tasks", flags->tasks, "number of concurrent tasks (same as --set tasks=N)");
-  sub->add_option("--via", flags->via, "steps (model with interleaved tasks) or disk (whole ops on a disk)");
-  sub->add_option("--disk", flags->disk,
+  sub->add_option("--tasks", flags->as.tasks, "number of concurrent tasks (same as --set tasks=N)");
+  sub->add_flag("--host", flags->as.host,
+                "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
+                "--set on=host)");
+  sub->add_option("--via", flags->as.via,
+                  "steps (model with interleaved tasks) or disk (whole ops on a disk)");
+  sub->add_option("--disk", flags->as.disk,
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
-  sub->add_option("--block", flags->block,
+  sub->add_option("--block", flags->as.block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
-  sub->add_flag("--symmetry", flags->symmetry,
+  add_kernel(*sub, flags->as.kernel);
+  sub->add_option("--log", flags->as.log,
+                  "play this log of writes, of dm-log-writes or QEMU's blklogwrites, instead of a workload");
+  sub->add_option("--base", flags->as.base, "the disk on which that log begins, as an image");
+  sub->add_flag("--symmetry", flags->as.symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
   sub->add_flag("--all", flags->all, "search to the bound and report the shallowest finding of each kind")
@@ -296,15 +310,15 @@ void add_check(CLI::App& app, int& exit) {
           ->check(CLI::IsMember({"free", "ace"}))
           ->capture_default_str();
   script->excludes(workload);
-  auto* json = sub->add_option("--json", flags->report.json,
+  auto* json = sub->add_option("--json", flags->json,
                                "write the run and its findings as JSON to this file; - is standard output");
   auto* perspectives = sub->add_flag(
       "--perspectives", flags->perspectives,
       "search on five device models, from the most reliable to the least, and stop at the first "
       "one with a finding");
   perspectives->excludes(json);
-  add_verbose(*sub, flags->report.verbose);
-  add_confirm(*sub, flags->report.confirm);
+  add_verbose(*sub, flags->verbose);
+  add_confirm(*sub, flags->confirm);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
@@ -326,8 +340,9 @@ void add_check(CLI::App& app, int& exit) {
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
-    for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives", "--script", "--workload"})
+    for (const char* name :
+         {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry", "--tasks", "--via",
+          "--perspectives", "--script", "--workload", "--log", "--base"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

@@ -70,9 +70,26 @@ Ending ending_of(const Finding& finding, const Replayed& replayed) {
 }
 
 struct ReplayFlags {
-  std::string what, image, confirm;
+  std::string what, image, kernel, confirm;
   bool quiet = false, verbose = false;
 };
+
+// The finding with another kernel, where its target has one.
+Status put_kernel(const std::string& path, Finding& finding) {
+  const Result<CheckEntry> entry = registry().entry(finding.setup.target);
+  if (!entry) return entry.error();
+  if (std::ranges::none_of(entry->options, [](const OptionSpec& one) { return one.name == "kernel"; }))
+    return bad_input(fmt::format("--kernel cannot be used with {}, which is no file system of a kernel",
+                                 finding.setup.target));
+  std::erase_if(finding.setup.settings, [](const std::string& one) { return one.starts_with("kernel="); });
+  finding.setup.settings.push_back(kernel_setting(path));
+  return {};
+}
+
+// " (on Linux 6.1.176)"
+std::string where(const Story& story) {
+  return story.system.empty() ? "" : fmt::format(" (on {})", printable(story.system));
+}
 
 // Findings with the same steps are told by one story.
 bool is_told(std::span<const Finding> before, const Finding& finding) {
@@ -104,7 +121,8 @@ int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) 
     std::string often;
     if (told.confirmed)
       often = fmt::format("; confirmed {} of {}", told.confirmed->times, told.confirmed->of);
-    fmt::print("{} {}: {}{}\n", info(finding.kind).name, make_token(finding), printable(ending.says), often);
+    fmt::print("{} {}: {}{}{}\n", info(finding.kind).name, make_token(finding), printable(ending.says),
+               where(replayed.story), often);
     if (told.confirmed && told.confirmed->times != 0) ending.exit = kFound;
     exit = std::max(exit, ending.exit);
   }
@@ -112,8 +130,11 @@ int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) 
 }
 
 int run_replay(const ReplayFlags& flags) {
-  const Result<std::vector<Finding>> findings = findings_of(flags.what);
+  Result<std::vector<Finding>> findings = findings_of(flags.what);
   if (!findings) return fail(findings.error());
+  for (Finding& finding : *findings)
+    if (Status s = flags.kernel.empty() ? Status() : put_kernel(flags.kernel, finding); !s)
+      return fail(s.error());
   if (!flags.image.empty() && findings->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
   if (std::ranges::none_of(*findings, is_isolated)) return replay_here(*findings, flags);
@@ -134,6 +155,7 @@ void add_replay(CLI::App& app, int& exit) {
       ->required();
   sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
   add_verbose(*sub, flags->verbose);
+  add_kernel(*sub, flags->kernel);
   add_confirm(*sub, flags->confirm);
   sub->add_option("--image", flags->image,
                   "write the disk as the last power cut left it to this file, for other tools");

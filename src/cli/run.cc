@@ -171,12 +171,14 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
   if (!traced) return fail(traced.error());
   if (Status s = confirm_all(traced->findings, output.confirm); !s) return fail(s.error());
   const bool text = output.json != "-";
-  const std::string device = named.check->device(), snapshots = named.check->snapshots();
+  const std::string device = named.check->device(), snapshots = named.check->snapshots(),
+                    repairs = named.check->repairs();
   if (text) {
     fmt::print("{}", tell_all(traced->findings, text_style(output.verbose)));
     fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
     if (!traced->why.empty()) fmt::print("  no trace  {}\n", printable(traced->why));
     if (!device.empty()) fmt::print("  device    {}\n", printable(device));
+    if (!repairs.empty()) fmt::print("  repairs   {}\n", printable(repairs));
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", printable(snapshots));
   }
   if (!output.json.empty()) {
@@ -188,6 +190,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
           {"core_ops", workloads->core_ops},
           {"count", workloads->count ? nlohmann::ordered_json(*workloads->count) : nlohmann::ordered_json()}};
     if (!named.check->cuts().empty()) json["cuts"] = named.check->cuts();
+    if (!repairs.empty()) json["repairs"] = repairs;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }

@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 struct ServicesFlags {
   std::vector<std::string> targets, settings, only;
-  std::string budget, json, threads, progress = "auto";
+  std::string budget, kernel, json, threads, progress = "auto";
   bool markdown = false;
 };
 
@@ -316,11 +316,15 @@ void add_services(CLI::App& app, int& exit) {
                   "minutes for each cell)");
   sub->add_flag("--markdown", flags->markdown, "print Markdown");
   sub->add_option("--json", flags->json, "write the table as JSON to this file; - is standard output");
+  add_kernel(*sub, flags->kernel);
   sub->add_option("--threads", flags->threads, "worker threads, each with a guest (default: all cores)");
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
       ->capture_default_str();
-  sub->callback([flags, &exit] { exit = run_services(*flags); });
+  sub->callback([flags, &exit] {
+    if (!flags->kernel.empty()) flags->settings.push_back(kernel_setting(flags->kernel));
+    exit = run_services(*flags);
+  });
 }
 
 }  // namespace sisyfs::cli

@@ -31,7 +31,7 @@ constexpr MarkInfo kMarks[] = {
 
 bool is_possible(uint32_t mark, const DiskSetup& setup) {
   if (mark == kRefused) return setup.bounds.impossible;
-  if (mark == kNoSpace) return setup.kind.claims.limited_space;
+  if (mark == kNoSpace) return setup.kind.claims.limited_space && setup.recording == nullptr;
   if (mark == kAccessFailed) return setup.failures.most != 0 && setup.kind.has_disk();
   if (mark == kCutInRecovery && setup.cuts.nesting == 0) return false;
   if (mark == kPowerCutInOp && setup.cuts.persisted) return false;
@@ -86,6 +86,9 @@ class DiskCheck : public Check {
  public:
   explicit DiskCheck(DiskSystem system) : system_(std::move(system)), marks_(reachable_marks(setup())) {}
 
+  std::vector<std::string> settled() const override {
+    return setup().recording == nullptr ? std::vector<std::string>() : setup().recording->settings();
+  }
   const KindTable& kinds() const override { return system_.workers().plan().kinds; }
   std::span<const MarkInfo> marks() const override { return marks_; }
 
@@ -217,6 +220,8 @@ class DiskCheck : public Check {
 
   // The number of syncs and power cuts is that of the script.
   Status follow(const Script& script) override {
+    if (setup().recording != nullptr)
+      return bad_input("a log is played as it is: leave out --script or --log");
     for (const Script::Line& line : script.lines())
       for (const Op& op : line.ops)
         if (const std::string why = cannot_do(op); !why.empty())
@@ -234,6 +239,8 @@ class DiskCheck : public Check {
 
   // The names of a workload of ACE are its own, so only what the target cannot hold limits them.
   Status follow_ace(uint32_t core_ops) override {
+    if (setup().recording != nullptr)
+      return bad_input("a log is played as it is: leave out --workload ace or --log");
     if (setup().start.damage != nullptr || setup().start.unmounted)
       return bad_input(
           "--workload ace begins with a mounted system, and this start is damaged or not mounted");
@@ -261,6 +268,7 @@ class DiskCheck : public Check {
     return "the power went only right after a call that had promised something, and nothing that was written "
            "was lost: to prove, use another value of crash";
   }
+  std::string repairs() const override { return setup().kind.repairs; }
   std::string snapshots() const override { return setup().kind.snapshots; }
 
  private:

@@ -23,6 +23,9 @@ inline constexpr uint32_t kBufferPages = kBufferBytes / kPageBytes;
 // The folder for the kernel's own files. There is none.
 inline constexpr char kNowhere[] = "/nonexistent";
 
+// Where a file system is mounted that lies below the one that is checked.
+inline constexpr char kBelow[] = "/below";
+
 // Descriptors of the guest's process.
 inline constexpr int kChannelFd = 60, kLineFd = 61, kConsoleFd = 62, kInitrdFd = 63;
 
@@ -95,8 +98,11 @@ struct DiskAnswer {
 // --- commands of the checker ------------------------------------------------------------------------
 
 enum class Do : uint32_t {
-  kModule,    // text 0: a module of the agent's root
-  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
+  kModule,  // text 0: a module of the agent's root
+  kDisks,   // number: how many; offset: bytes of each; length: bytes of a block
+  // Text 0: type; 1: options; number: MS_ flags. Mounts the first disk at kBelow, and nothing is entered.
+  // kUnmount unmounts that too.
+  kMountBelow,
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
   kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
@@ -120,8 +126,10 @@ enum class Plant : uint32_t {
   kMemory,   // all memory is taken
   kWarning,  // the kernel prints a warning, and the call is made
   kExit,     // the agent ends
+  kForgets,  // a call of the second process is not made, and succeeds
 };
-inline constexpr const char* kPlantNames[] = {"panic", "loop", "stuck", "lost", "memory", "warning", "exit"};
+inline constexpr const char* kPlantNames[] = {"panic",  "loop",    "stuck", "lost",
+                                              "memory", "warning", "exit",  "forgets"};
 
 // System calls on the mounted file system. Paths begin at its root.
 enum class Call : uint32_t {
@@ -165,6 +173,8 @@ struct Command {
   uint64_t clock = 0;      // the time of day in seconds that is set before; 0: it goes on
   uint32_t texts[3] = {};  // lengths of the texts that follow
   uint32_t bytes = 0;      // that follow the texts
+  uint32_t process = 0;    // kCall: which of the two processes of the guest makes it
+  uint32_t unused = 0;
 };
 
 struct Answer {

@@ -184,7 +184,7 @@ int call(const Command& command, const std::string* texts, const std::byte* byte
     case Call::kFdatasync:
       return sync_file(command, path);
     case Call::kSync:
-      sync();
+      sync_all();
       return 0;
     case Call::kSyncfs: {
       const File file(command, "/", O_RDONLY | O_DIRECTORY);
@@ -216,6 +216,7 @@ int call(const Command& command, const std::string* texts, const std::byte* byte
       const int fd = open(name, O_RDWR | O_CLOEXEC);
       if (fd < 0) return errno;
       handles[command.handle] = fd;
+      owners[command.handle] = command.process;
       return 0;
     }
     case Call::kClose: {

@@ -195,8 +195,8 @@ void forget_pages() {
   }
 }
 
-// The kernel writes back from where it stopped before, and keeps this place for as long as there is a device:
-// the order of its writes depended on earlier mounts. After a write to the first page alone it is the
+// The kernel writes back from where it stopped before, and this place is kept for as long as there is a
+// device: the order of its writes depended on earlier mounts. After a write to the first page alone it is the
 // beginning.
 void rewind_writeback() {
   static const std::byte nothing[kPageBytes] = {};
