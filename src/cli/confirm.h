@@ -1,7 +1,5 @@
 // Confirming findings: a finding of a target that is a whole system of its own, such as a kernel, is replayed
 // several times when it is told, each time with a target that is made anew.
-//
-//   if (Status s = confirm_all(findings, output.confirm); !s) return fail(s.error());
 #pragma once
 
 #include <cstdint>

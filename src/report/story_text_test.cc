@@ -221,11 +221,11 @@ TEST(StoryTextTest, AModelInStepsHasAPowerCutOfItsOwn) {
 TEST(StoryTextTest, HowOftenAFindingWasConfirmedIsSaid) {
   Told told;
   told.op("create /a", "does not return");
-  EXPECT_EQ(told.text().find("onfirmed"), std::string::npos) << "it was not tried";
+  EXPECT_EQ(tell(told, {}).find("onfirmed"), std::string::npos) << "it was not tried";
   told.confirmed = Confirmed{.times = 3, .of = 3};
-  EXPECT_THAT(told.text(), HasSubstr("\n  Confirmed 3 of 3\n"));
+  EXPECT_THAT(tell(told, {}), HasSubstr("\n  Confirmed 3 of 3\n"));
   told.confirmed = Confirmed{.times = 1, .of = 3, .differs = "no promise was broken"};
-  const std::string text = told.text();
+  const std::string text = tell(told, {});
   EXPECT_THAT(text, HasSubstr("\n  Confirmed 1 of 3 times only: "));
   EXPECT_THAT(text, HasSubstr("no promise was broken"));
 }
