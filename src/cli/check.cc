@@ -20,12 +20,18 @@ namespace sisyfs::cli {
 
 namespace {
 
+// Files in place of a workload: a script of ops, or a log of writes with the disk on which it begins.
+struct InputFlags {
+  std::string script, log, base;
+};
+
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, log, base, json, script, checkpoint, checkpoint_every = "60s";
+  std::string target, tasks, via, disk, block, json, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
   bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
+  InputFlags input;
   SearchFlags search;
 };
 
@@ -83,8 +89,8 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
   };
   const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
                          {"--via", "via", !flags.via.empty(), flags.via},
-                         {"--log", "log", !flags.log.empty(), flags.log},
-                         {"--base", "base", !flags.base.empty(), flags.base},
+                         {"--log", "log", !flags.input.log.empty(), flags.input.log},
+                         {"--base", "base", !flags.input.base.empty(), flags.input.base},
                          {"--symmetry", "symmetry", flags.symmetry, "on"},
                          {"--block", "block", !flags.block.empty(), flags.block},
                          {"--disk", "block", !flags.disk.empty(), ""},
@@ -163,11 +169,11 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
 
 // Lets the check follow the script, if there is one. The text of the script, empty if there is none.
 Result<std::string> follow_script(const CheckFlags& flags, Check& check) {
-  if (flags.script.empty()) return std::string();
-  const Result<std::string> text = read_file(flags.script, Script::kMostText);
+  if (flags.input.script.empty()) return std::string();
+  const Result<std::string> text = read_file(flags.input.script, Script::kMostText);
   if (!text) return text.error();
   const auto at_script = [&](const Error& error) {
-    return bad_input(fmt::format("{}: {}", flags.script, error.message));
+    return bad_input(fmt::format("{}: {}", flags.input.script, error.message));
   };
   const Result<Script> script = Script::parse(*text);
   if (!script) return at_script(script.error());
@@ -269,9 +275,9 @@ void add_check(CLI::App& app, int& exit) {
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
   sub->add_option("--block", flags->block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
-  sub->add_option("--log", flags->log,
+  sub->add_option("--log", flags->input.log,
                   "play this log of writes, of dm-log-writes or QEMU's blklogwrites, instead of a workload");
-  sub->add_option("--base", flags->base, "the disk on which that log begins, as an image");
+  sub->add_option("--base", flags->input.base, "the disk on which that log begins, as an image");
   sub->add_flag("--symmetry", flags->symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
@@ -280,7 +286,7 @@ void add_check(CLI::App& app, int& exit) {
   sub->add_option("--only", flags->only, "look only for this kind of finding (name or code); may be repeated")
       ->allow_extra_args(false);
   auto* script =
-      sub->add_option("--script", flags->script,
+      sub->add_option("--script", flags->input.script,
                       "try only the ops of this file: a list of ops, with alternatives and repetitions");
   auto* workload =
       sub->add_option("--workload", flags->search.workload,
