@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,7 +24,7 @@ inline constexpr const char* kPackagedGuest = "/usr/bin/linux.uml";
 // Why there can be no guest here; empty: there can be.
 inline std::string why_no_guest(const FileSystem* fs = nullptr) {
   if (find_tool(kPackagedGuest).empty()) return "user-mode Linux is not installed (package user-mode-linux)";
-  if (fs != nullptr && find_tool(words_of(fs->mkfs).front()).empty())
+  if (fs != nullptr && !fs->mkfs.empty() && find_tool(words_of(fs->mkfs).front()).empty())
     return words_of(fs->mkfs).front() + " is not installed (package " + std::string(fs->package) + ")";
   return {};
 }
@@ -77,71 +78,95 @@ class ToyDisk : public ServesDisks {
   std::map<uint64_t, uint64_t> cached_;
 };
 
-// A booted guest and a disk with a new file system. Anything that goes wrong is a failure of the test.
-class GuestWithDisk {
+// A kernel and a disk with a new file system. Anything that goes wrong is a failure of the test.
+class MachineWithDisk {
  public:
-  explicit GuestWithDisk(const FileSystem& fs, std::chrono::seconds patience = std::chrono::seconds(60))
-      : fs_(fs) {
-    make_disk();
-    Result<GuestKernel> kernel = GuestKernel::find(kPackagedGuest);
-    if (!kernel) {
-      ADD_FAILURE() << kernel.error().message;
-      return;
-    }
-    kernel->to_load = fs.modules;
-    kernel->to_load.insert(kernel->to_load.begin(), "nbd");
-    kernel->patience = patience;
-    auto booted = Guest::boot(
-        *kernel, {.block_size = fs.block, .block_count = BlockCount(fs.kibibytes * 1024 / fs.block)});
-    if (!booted) {
-      ADD_FAILURE() << booted.error().message;
-      return;
-    }
-    guest_ = *std::move(booted);
-    guest_->attach(disk_.get());
-  }
-  bool booted() const { return guest_ != nullptr; }
-  Guest& guest() { return *guest_; }
   ToyDisk& disk() { return *disk_; }
 
   // Each gives 0, an errno, or -1 if the guest is dead.
   int mount(uint32_t flags = 0) {
-    return error(guest_->run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (fs_.below.type.empty())
+      return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (const int failed = error(machine().run({.what = guest::Do::kMountBelow, .number = flags},
+                                               {fs_.below.type, fs_.below.mount, ""})))
+      return failed;
+    const std::string layers = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work," + options();
+    return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, layers, fs_.type}));
+  }
+  // The layers of a file system that lies over another one, with a file in the lower one.
+  void make_layers() {
+    EXPECT_EQ(error(machine().run({.what = guest::Do::kMount}, {fs_.below.type, fs_.below.mount, ""})), 0);
+    EXPECT_EQ(error(machine().run({.what = guest::Do::kMakeTree}, {"lower:upper:work", "", ""})), 0);
+    EXPECT_EQ(create("/lower/low"), 0);
+    EXPECT_EQ(write("/lower/low", "from below"), 0);
+    EXPECT_EQ(unmount(), 0);
   }
   int unmount(bool dropped = false) {
-    return error(guest_->run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
+    return error(machine().run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
   }
   int set_clock(uint64_t seconds) {
-    return error(guest_->run({.what = guest::Do::kClock, .offset = seconds}));
+    return error(machine().run({.what = guest::Do::kClock, .clock = seconds}));
   }
   int plant(guest::Plant what) {
-    return error(guest_->run({.what = guest::Do::kPlant, .number = static_cast<uint32_t>(what)}));
+    return error(machine().run({.what = guest::Do::kPlant, .number = static_cast<uint32_t>(what)}));
   }
   int call(guest::Call call, const std::string& path = "", const std::string& other = "",
            uint32_t flags = 0) {
     return error(
-        guest_->run({.what = guest::Do::kCall, .number = number(call), .flags = flags}, {path, other, ""}));
+        machine().run({.what = guest::Do::kCall, .number = number(call), .flags = flags}, {path, other, ""}));
   }
   int create(const std::string& path) { return call(guest::Call::kCreate, path, "", 0644); }
   int write(const std::string& path, const std::string& data) {
     guest::Command command{.what = guest::Do::kCall, .number = number(guest::Call::kWrite)};
     command.length = data.size();
-    return error(guest_->run(command, {path, "", ""}, std::as_bytes(std::span(data))));
+    return error(machine().run(command, {path, "", ""}, std::as_bytes(std::span(data))));
   }
   // What is in a file, or "(errno 2)".
   std::string read(const std::string& path) {
     guest::Command command{.what = guest::Do::kCall, .number = number(guest::Call::kRead)};
     command.length = 1 << 16;
-    const Guest::Reply reply = guest_->run(command, {path, "", ""});
+    const KernelMachine::Reply reply = machine().run(command, {path, "", ""});
     if (error(reply) != 0) return "(errno " + std::to_string(error(reply)) + ")";
     return {reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()};
   }
-  uint64_t free_memory() { return guest_->run({.what = guest::Do::kMemory}).number; }
+  // All names and sizes, "/a 5 /d/ ", or "(errno 5)".
+  std::string walk() {
+    std::string out;
+    for (bool more = true, first = true; more; first = false) {
+      const KernelMachine::Reply reply = machine().run({.what = guest::Do::kWalk, .number = first ? 0u : 1u});
+      if (error(reply) != 0) return "(errno " + std::to_string(error(reply)) + ")";
+      out.append(reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size());
+      more = reply.more;
+    }
+    std::string text;
+    for (size_t at = 0; at + sizeof(guest::WalkEntry) <= out.size();) {
+      guest::WalkEntry entry;
+      std::memcpy(&entry, out.data() + at, sizeof entry);
+      at += sizeof entry;
+      if (entry.error != 0) return "(errno " + std::to_string(entry.error) + ")";
+      text += out.substr(at, entry.path_bytes) +
+              (S_ISDIR(entry.mode) ? "/ " : " " + std::to_string(entry.size) + " ");
+      at += entry.path_bytes + entry.target_bytes + entry.xattr_bytes + entry.size;
+    }
+    return text;
+  }
+  uint64_t free_memory() { return machine().run({.what = guest::Do::kMemory}).number; }
+
+ protected:
+  explicit MachineWithDisk(const FileSystem& fs) : fs_(fs) { make_disk(); }
+  ~MachineWithDisk() = default;
+  virtual KernelMachine& machine() = 0;
+  Geometry geometry() const {
+    return {.block_size = fs_.block, .block_count = BlockCount(fs_.kibibytes * 1024 / fs_.block)};
+  }
+
+  const FileSystem& fs_;
+  std::unique_ptr<ToyDisk> disk_;
+
+  static uint32_t number(guest::Call call) { return static_cast<uint32_t>(call); }
+  static int error(const KernelMachine::Reply& reply) { return reply.alive ? reply.error : -1; }
 
  private:
-  static uint32_t number(guest::Call call) { return static_cast<uint32_t>(call); }
-  static int error(const Guest::Reply& reply) { return reply.alive ? reply.error : -1; }
-
   // Without what is a flag of the system call.
   std::string options() const {
     std::string out;
@@ -155,15 +180,45 @@ class GuestWithDisk {
       ADD_FAILURE() << image.error().message;
       return;
     }
+    if (fs_.own.make != nullptr) {
+      fs_.own.make(image->bytes());
+      disk_ = std::make_unique<ToyDisk>(image->bytes());
+      return;
+    }
     std::vector<std::string> words = words_of(fs_.mkfs);
     words.emplace_back(kToolImage);
     const Result<ToolRun> run = run_tool(words, *image, std::chrono::seconds(60));
     if (!run || !run->ended || run->exit != 0) ADD_FAILURE() << words.front() << " failed";
     disk_ = std::make_unique<ToyDisk>(image->bytes());
   }
+};
 
-  const FileSystem& fs_;
-  std::unique_ptr<ToyDisk> disk_;
+class GuestWithDisk : public MachineWithDisk {
+ public:
+  explicit GuestWithDisk(const FileSystem& fs, std::chrono::seconds patience = std::chrono::seconds(60))
+      : MachineWithDisk(fs) {
+    Result<GuestKernel> kernel = GuestKernel::find(kPackagedGuest);
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message;
+      return;
+    }
+    kernel->to_load = fs.modules;
+    kernel->to_load.insert(kernel->to_load.begin(), "nbd");
+    kernel->patience = patience;
+    auto booted = Guest::boot(*kernel, geometry());
+    if (!booted) {
+      ADD_FAILURE() << booted.error().message;
+      return;
+    }
+    guest_ = *std::move(booted);
+    guest_->attach(disk_.get());
+  }
+  bool booted() const { return guest_ != nullptr; }
+  Guest& guest() { return *guest_; }
+
+ private:
+  KernelMachine& machine() override { return *guest_; }
+
   std::unique_ptr<Guest> guest_;
 };
 

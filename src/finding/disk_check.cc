@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "explore/serve_search.h"
@@ -48,6 +51,36 @@ std::vector<MarkInfo> reachable_marks(const DiskSetup& setup) {
   }
   return all;
 }
+
+// Ends a search when it is interrupted or the target is in trouble: what comes after that cannot be relied
+// on.
+class TroubleWatch {
+ public:
+  // Without `trouble` there is nothing to watch.
+  TroubleWatch(std::function<std::optional<std::string>()> trouble, const std::atomic<bool>* interrupt)
+      : interrupt_(interrupt) {
+    if (!trouble) return;
+    watcher_ = std::thread([this, trouble = std::move(trouble)] {
+      const auto is_over = [&] { return over_.load() || trouble(); };
+      while (!is_over() && (interrupt_ == nullptr || !interrupt_->load()))
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ends_ = true;
+    });
+  }
+  ~TroubleWatch() {
+    over_ = true;
+    if (watcher_.joinable()) watcher_.join();
+  }
+  TroubleWatch(const TroubleWatch&) = delete;
+  TroubleWatch& operator=(const TroubleWatch&) = delete;
+  // Ends the search when it is set.
+  const std::atomic<bool>* flag() const { return watcher_.joinable() ? &ends_ : interrupt_; }
+
+ private:
+  const std::atomic<bool>* const interrupt_;
+  std::atomic<bool> ends_{false}, over_{false};
+  std::thread watcher_;
+};
 
 class DiskCheck : public Check {
  public:
@@ -103,6 +136,10 @@ class DiskCheck : public Check {
     options.possible = kinds().all();
     (void)system_.workers().take_performed();
     const CrashCounts before = counts();
+    // In another process a worker says so at the end of its work.
+    const bool is_here = setup().kind.isolation != Isolation::kProcess;
+    const TroubleWatch watch(is_here ? setup().trouble : nullptr, options.interrupt);
+    options.interrupt = watch.flag();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
     static_cast<CrashCounts&>(result) += counts() - before;
@@ -145,6 +182,10 @@ class DiskCheck : public Check {
     system_.initial(initial);
     Replayed replayed = DiskTeller(system_.workers()).run(initial, steps);
     replayed.story.system = setup().kind.version;
+    // What was seen cannot be relied on.
+    const bool is_here = setup().kind.isolation != Isolation::kProcess;
+    if (const auto trouble = is_here && setup().trouble ? setup().trouble() : std::nullopt)
+      replayed.cannot_happen = *trouble;
     return replayed;
   }
 
@@ -227,6 +268,7 @@ class DiskCheck : public Check {
     return "the power went only right after a call that had promised something, and nothing that was written "
            "was lost: to prove, use another value of crash";
   }
+  std::string repairs() const override { return setup().kind.repairs; }
   std::string snapshots() const override { return setup().kind.snapshots; }
 
  private:

@@ -533,7 +533,10 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
             "what recovery brings back when it is not interrupted");
   if (found(findings, FindingKind::kTwoOutcomes))
     observe(FindingKind::kTwoOutcomes,
-            fmt::format("{} its check: {}", alone ? "with" : "without",
+            fmt::format("{}: {}",
+                        notes.other_mode ? "after its check in the cautious mode"
+                        : alone          ? "with its check"
+                                         : "without its check",
                         notes.other_way.error != 0 ? errno_text(notes.other_way.error)
                                                    : first_difference(notes.other_way.tree, recovery.tree)),
             alone ? "what the mount alone brings back" : "what the check and the mount bring back");

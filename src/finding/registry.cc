@@ -56,6 +56,8 @@ Result<NamedCheck> CheckRegistry::make(std::string_view name,
 Result<NamedCheck> CheckRegistry::make(const CheckEntry& entry, const std::vector<std::string>& settings) {
   Result<Options> options = Options::parse(entry.options, settings);
   if (!options) return options.error();
+  if (const Status settled = entry.settle ? entry.settle(*options) : Status(); !settled)
+    return settled.error();
   Result<std::unique_ptr<Check>> check = entry.make(*options);
   if (!check) return check.error();
   if (*check != nullptr)

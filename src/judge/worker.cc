@@ -79,7 +79,7 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
     return fits.error();
   if (setup.start.image != StartImage::kNew && setup.start.unmounted)
     return bad_input("first_mount=on begins on a new disk, and start has another one");
-  bounds.variety.ballast = setup.start.image != StartImage::kNew;
+  bounds.variety.ballast |= setup.start.image != StartImage::kNew;
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);

@@ -174,6 +174,13 @@ OptionSpec both_ways_spec(bool by_default) {
                           "recovery by mount alone must give the same tree as fsck and mount");
 }
 
+OptionSpec both_modes_spec() {
+  return OptionSpec::flag(
+      "both_modes", false,
+      "the cautious mode of the repair tool (e2fsck -p) must bring back the same tree as its "
+      "full one, or say that it cannot repair");
+}
+
 OptionSpec first_mount_spec() {
   return OptionSpec::flag("first_mount", false,
                           "begin before the first mount: power cuts may lose what format left unflushed");
@@ -242,8 +249,9 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
-  if (options.has("start") && options.choice_text("start") == "aged") setup.start.image = StartImage::kAged;
-  if (options.has("start") && options.choice_text("start") == "full") setup.start.image = StartImage::kFull;
+  if (options.has("start") && options.value_text("start") == "aged") setup.start.image = StartImage::kAged;
+  if (options.has("start") && options.value_text("start") == "full") setup.start.image = StartImage::kFull;
+  setup.recovery.both_modes = options.has("both_modes") && options.flag("both_modes");
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 

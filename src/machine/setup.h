@@ -54,7 +54,9 @@ struct RecoverySetup {
   bool mount_alone = false;
   // With nesting: the first write after a recovery counts as a part of it, and the power goes in it too.
   bool with_first_write = false;
-  bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
+  bool both_ways = false;  // the mount alone must bring back what the repair and the mount do (R7)
+  // The cautious mode of the repair must bring back what the repair does, or say that it cannot repair (R7).
+  bool both_modes = false;
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
 };
 

@@ -27,17 +27,14 @@
 
 #include "adapters/guest/guest_files.h"
 #include "adapters/guest/initrd.h"
+#include "adapters/guest/kernel_program.h"
 #include "adapters/guest/launcher.h"
-#include "base/assert.h"
+#include "adapters/guest/open_file.h"
 
 namespace sisyfs {
 
-using guest::Answer;
-using guest::Ask;
 using guest::Channel;
 using guest::Command;
-using guest::DiskAnswer;
-using guest::DiskRequest;
 using guest::kBufferBytes;
 using guest::Turn;
 
@@ -47,32 +44,6 @@ constexpr int kShimFd = 59;
 
 Error cannot_start(const std::string& what) {
   return system_error(fmt::format("cannot start a guest kernel: {}: {}", what, std::strerror(errno)));
-}
-
-// A descriptor that is closed at the end.
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  ~OpenFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// A file without a name that holds these bytes; -1 with errno.
-int memory_file(const char* name, std::span<const std::byte> bytes) {
-  const int fd = memfd_create(name, MFD_CLOEXEC);
-  for (size_t done = 0; fd >= 0 && done < bytes.size();) {
-    const ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
-    if (count < 0) return close(fd), -1;
-    done += static_cast<size_t>(count);
-  }
-  return fd;
 }
 
 Result<std::string> file_content(const std::string& path) {
@@ -129,8 +100,7 @@ Result<GuestKernel> GuestKernel::find(const std::string& program) {
   kernel.program = program;
   std::error_code ignored;
   namespace fs = std::filesystem;
-  if (!fs::is_regular_file(program, ignored) || access(program.c_str(), X_OK) != 0)
-    return bad_input(fmt::format("{} is no program: --kernel takes a user-mode Linux", program));
+  if (Status s = check_kernel_program(program); !s) return s.error();
   // Modules lie in a folder named after the release: of the package, or beside the program.
   const std::string folder = fs::path(program).parent_path().string();
   for (const std::string& place : {folder + "/modules", folder + "/../lib/uml/modules"}) {
@@ -267,84 +237,17 @@ void Guest::answer(uint32_t bytes) {
   futex(channel_->turn, FUTEX_WAKE, static_cast<Turn>(INT_MAX), nullptr);
 }
 
-// Answers a request to a disk. False if it is none. Nothing that the guest says is relied on.
-bool Guest::serve() {
-  DiskRequest request;
-  const uint32_t bytes = std::min(channel_->bytes.load(std::memory_order_relaxed), kBufferBytes);
-  std::memcpy(&request, channel_->data, sizeof request);
-  if (request.ask == Ask::kCommand) return false;
-  DiskAnswer reply{};
-  uint32_t size = sizeof reply;
-  const std::span<std::byte> data(channel_->data, kBufferBytes);
-  switch (request.ask) {
-    case Ask::kRead:
-      if (request.length > kBufferBytes - sizeof reply) {
-        reply.error = EIO;
-      } else {
-        const auto out = data.subspan(sizeof reply, request.length);
-        if (server_ == nullptr)
-          std::fill(out.begin(), out.end(), std::byte{0});
-        else
-          reply.error = static_cast<uint32_t>(server_->read(request.disk, request.offset, out));
-        size += request.length;
-      }
-      break;
-    case Ask::kWrite:
-      if (bytes < sizeof request || request.length > bytes - sizeof request)
-        reply.error = EIO;
-      else if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(server_->write(
-            request.disk, request.offset, data.subspan(sizeof request, request.length), request.fua != 0));
-      break;
-    case Ask::kFlush:
-      if (server_ != nullptr) reply.error = static_cast<uint32_t>(server_->flush(request.disk));
-      break;
-    default:
-      if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(
-            server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes));
-  }
-  std::memcpy(channel_->data, &reply, sizeof reply);
-  answer(size);
-  return true;
-}
-
-// The checker and its guest take turns, so they share a core: to wake a process on another one takes longer
-// than most commands.
-void Guest::share_core() const {
-  thread_local int mine = -1;
-  if (cpu_ < 0 || mine == cpu_) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(cpu_), &set);
-  if (sched_setaffinity(0, sizeof set, &set) == 0) mine = cpu_;
-}
-
 Guest::Reply Guest::run(Command command, const Texts& texts, std::span<const std::byte> bytes) {
-  share_core();
+  share_core(cpu_);
   if (!wait()) return {.alive = false};
-  size_t size = sizeof command + bytes.size();
-  for (const std::string_view text : texts) size += text.size();
-  SISYFS_ASSERT(size <= kBufferBytes, "a command fits into the buffer of the agent");
-  size = sizeof command;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    command.texts[i] = static_cast<uint32_t>(texts[i].size());
-    std::memcpy(channel_->data + size, texts[i].data(), texts[i].size());
-    size += texts[i].size();
-  }
-  command.bytes = static_cast<uint32_t>(bytes.size());
-  if (!bytes.empty()) std::memcpy(channel_->data + size, bytes.data(), bytes.size());
-  size += bytes.size();
-  std::memcpy(channel_->data, &command, sizeof command);
-  answer(static_cast<uint32_t>(size));
-  do {
+  const std::span<std::byte> buffer(channel_->data, kBufferBytes);
+  answer(put_command(command, texts, bytes, buffer));
+  for (;;) {
     if (!wait()) return {.alive = false};
-  } while (serve());
-  Answer answer;
-  std::memcpy(&answer, channel_->data, sizeof answer);
-  const uint32_t most = kBufferBytes - sizeof answer;
-  return {true, answer.error, answer.number,
-          std::span(channel_->data + sizeof answer, std::min(answer.bytes, most)), answer.more != 0};
+    const uint32_t size = serve(channel_->bytes.load(std::memory_order_relaxed), buffer);
+    if (size == 0) return reply_in(buffer);
+    answer(size);
+  }
 }
 
 std::string Guest::take_printed() {

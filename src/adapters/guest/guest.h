@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "adapters/guest/wire.h"
+#include "adapters/guest/kernel_machine.h"
 #include "base/result.h"
 #include "disk/geometry.h"
 
@@ -43,49 +43,16 @@ struct GuestKernel {
   static Result<GuestKernel> find(const std::string& program);
 };
 
-// Answers the requests of a guest to its disks.
-class ServesDisks {
+class Guest : public KernelMachine {
  public:
-  // Each gives 0 or an errno. Addresses are in bytes.
-  virtual int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) = 0;
-  virtual int write(uint32_t disk, uint64_t offset, std::span<const std::byte> bytes, bool fua) = 0;
-  virtual int flush(uint32_t disk) = 0;
-  virtual int discard(uint32_t disk, uint64_t offset, uint64_t length, bool zeroes) = 0;
-
- protected:
-  ~ServesDisks() = default;
-};
-
-class Guest {
- public:
-  // Of a command.
-  struct Reply {
-    bool alive = true;  // false: the guest has ended, or does not answer; the rest says nothing
-    int error = 0;
-    uint64_t number = 0;
-    std::span<const std::byte> bytes = {};  // until the next command
-    bool more = false;
-  };
-  using Texts = std::array<std::string_view, 3>;
-
   // Starts it and waits until the agent is there.
   static Result<std::unique_ptr<Guest>> boot(const GuestKernel& kernel, const Geometry& disks);
-  ~Guest();
+  ~Guest() override;
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
-  // Who answers; borrowed. Null: reads give zeros, and all else is forgotten.
-  void attach(ServesDisks* server) { server_ = server; }
-
-  Reply run(guest::Command command, const Texts& texts = {}, std::span<const std::byte> bytes = {});
-  bool alive() const { return trouble_.empty(); }
-  bool has_ended() const { return ended_; }  // not alive: it has ended by itself
-  // Why it is not alive: "the guest kernel has ended", "the guest kernel does nothing any more".
-  const std::string& trouble() const { return trouble_; }
-  // What the kernel has printed since the last call.
-  std::string take_printed();
-  // "6.1.176"
-  const std::string& release() const { return release_; }
+  Reply run(guest::Command command, const Texts& texts = {}, std::span<const std::byte> bytes = {}) override;
+  std::string take_printed() override;
   pid_t process() const { return process_; }
 
  private:
@@ -94,8 +61,6 @@ class Guest {
   // Waits until the guest wants something. False if it has ended or does not react.
   bool wait();
   void answer(uint32_t bytes);
-  void share_core() const;
-  bool serve();
   void end();
 
   pid_t process_ = -1;
@@ -103,9 +68,6 @@ class Guest {
   std::chrono::seconds patience_{};
   guest::Channel* channel_ = nullptr;
   int channel_fd_ = -1;
-  ServesDisks* server_ = nullptr;
-  std::string trouble_, release_;
-  bool ended_ = false;
   uint64_t seen_ = 0;  // of what was printed
 };
 

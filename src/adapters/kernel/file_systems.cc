@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "adapters/kernel/hfsplus_image.h"
+
 namespace sisyfs {
 namespace {
 
@@ -28,6 +30,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.ext2 " EXT_COMMON,
                   .fsck = "e2fsck -f -y",
                   .check = "e2fsck -f -n",
+                  .preen = "e2fsck -p",
                   .mount = "noatime",
                   .block = 1024,
                   .kibibytes = 1024};
@@ -40,6 +43,7 @@ std::vector<FileSystem> make_list() {
   ext3.name = "ext3", ext3.summary = "ext3, by the ext4 driver", ext3.type = "ext3";
   ext3.mkfs = "mkfs.ext3 -J size=1 " EXT_COMMON;
   ext3.kibibytes = 4096;
+  ext3.host_mount = "commit=300";
   ext3.contract = Contract::kFsync;
   ext3.mount_recovers = ext3.fsync_names = true;
   ext3.without = kReserves | kZeroes;  // for want of extents
@@ -67,6 +71,7 @@ std::vector<FileSystem> make_list() {
   variant.name = "ext4-nojournal", variant.summary = "ext4 without a journal; e2fsck before each mount";
   variant.mkfs = "mkfs.ext4 -O ^has_journal " EXT_COMMON;
   variant.kibibytes = 1024;
+  variant.host_mount = {};
   variant.contract = Contract::kStructure;
   variant.mount_recovers = variant.fsync_names = false;
   add(variant);
@@ -80,6 +85,7 @@ std::vector<FileSystem> make_list() {
       .fsck = "xfs_repair -f",
       .check = "xfs_repair -f -n",
       .mount = "noatime,logbufs=2,logbsize=16384",
+      .host_mount = "nouuid",
       .kibibytes = 16384};
   xfs.fsync_names = true;
   xfs.quirks = kSettles;  // a mount clears 2 MiB of the log, of which the next one finds nearly all cleared
@@ -92,6 +98,7 @@ std::vector<FileSystem> make_list() {
                    .fsck = "",
                    .check = "btrfs check --force",
                    .mount = "noatime,nodiscard",
+                   .host_mount = "commit=300",
                    .kibibytes = 48 * 1024};
   btrfs.fsync_names = true;
   btrfs.quirks = kPlainDirectoryLinks | kUnfilledBytes;  // the version of a new inode is that of an old one
@@ -127,6 +134,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.f2fs -q -f -t 0",
                   .fsck = "fsck.f2fs -f -y",
                   .check = "fsck.f2fs --dry-run",
+                  .preen = "fsck.f2fs -a",
                   .mount = "noatime,nodiscard,background_gc=off",
                   .kibibytes = 64 * 1024,
                   .modules = {"crc32_generic", "f2fs"}};
@@ -199,6 +207,28 @@ std::vector<FileSystem> make_list() {
   udf.without = kAttributes | kRanges | kExchanges;
   udf.quirks = kPlainDirectoryLinks;
   add(udf);
+  FileSystem hfsplus{.name = "hfsplus",
+                     .summary = "HFS+ without a journal; its repair tool is not in Debian",
+                     .type = "hfsplus",
+                     .mount = "noatime",
+                     .block = 512,
+                     .kibibytes = 4096,
+                     .modules = {"nls_utf8", "hfsplus"}};
+  hfsplus.own.make = make_hfsplus;
+  hfsplus.own.mend = mend_hfsplus;
+  hfsplus.mount_recovers = false;
+  hfsplus.stale_data = true;  // nothing orders the data before the catalog
+  hfsplus.without = kRanges | kExchanges;
+  hfsplus.quirks = kPlainDirectoryLinks;
+  add(hfsplus);
+  FileSystem overlay = ext4;
+  overlay.name = "overlay", overlay.summary = "overlayfs, with all of its layers on one ext4";
+  overlay.type = "overlay", overlay.below.type = "ext4";
+  overlay.below.mount = "noinit_itable";
+  overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
+  overlay.modules = {"overlay"};
+  overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew
+  add(overlay);
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapters/kernel/tool.h"
 #include "adapters/plugin/determinism.h"
 #include "adapters/plugin/plugin_host.h"
 #include "adapters/plugin/plugin_options.h"
@@ -147,6 +148,14 @@ Status try_room(PluginHost& host, const DiskSetup& setup, FreshContent fresh) {
       host.geometry().block_count.value, host.geometry().block_size, host.code().path(), to_text(*refused)));
 }
 
+// Whether its fsck is a program: one of those that are built with this one.
+bool runs_a_tool(const PluginCode& code) {
+  const std::string name = code.path().substr(code.path().rfind('/') + 1);
+  return std::any_of(bundled_plugins().begin(), bundled_plugins().end(), [&](const BundledPlugin& plugin) {
+    return name == fmt::format("libsisyfs_{}.so", plugin.name);
+  });
+}
+
 Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
   Result<std::optional<LogFiles>> log =
       LogFiles::open(options, static_cast<uint32_t>(options.integer("block")));
@@ -194,6 +203,10 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   set_workload(options, setup);
   setup.recovery.with_first_write = true;
   setup.recovery.mount_alone = recovers_alone(code->table());
+  if (runs_a_tool(*code)) {
+    const Status watched = can_watch_tools();
+    setup.kind.repairs = watched ? kWatchedRepairs : watched.error().message;
+  }
   if (geometry->erase_blocks != 0) {
     for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh"})
       if (options.differs(name))

@@ -184,7 +184,7 @@ int call(const Command& command, const std::string* texts, const std::byte* byte
     case Call::kFdatasync:
       return sync_file(command, path);
     case Call::kSync:
-      sync();
+      sync_all();
       return 0;
     case Call::kSyncfs: {
       const File file(command, "/", O_RDONLY | O_DIRECTORY);

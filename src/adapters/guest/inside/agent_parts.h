@@ -13,7 +13,6 @@
 namespace sisyfs::guest {
 
 inline constexpr const char* kPlace = "/mnt";  // of mounts
-inline constexpr uint32_t kCommands = 0, kDiskBuffer = 1;
 
 extern std::byte* buffers[kBuffers];
 // Descriptors by handle, and the process that has each.
@@ -22,25 +21,38 @@ extern uint32_t owners[kHandles];
 
 // --- agent.cc ---------------------------------------------------------------------------------------
 
+// A file of the agent itself, by its whole path, also while paths begin at the root of the file system.
+int open_own(const char* file, int flags);
+void put(const char* file, const char* text);
+// errno, if the result of a system call says so.
+int of(long result);
+
+// --- agent_line.cc, host_agent.cc -------------------------------------------------------------------
+
+// Finds its place, and the checker.
+void connect();
 // Gives a request to the checker. The answer is in the same buffer afterwards.
 void ask(uint32_t buffer, size_t bytes);
 // Says why, and ends the guest.
 [[noreturn]] void give_up(const char* what);
-// A file of the agent itself, by its whole path, also while paths begin at the root of the file system.
-int open_own(const char* file, int flags);
-void put(const char* file, const char* text);
+[[noreturn]] void power_off();
 // Prints a line on the console, as the kernel does.
 void print(const std::string& text);
-// errno, if the result of a system call says so.
-int of(long result);
+int set_clock(uint64_t seconds);
+int load_module(const std::string& file);
+// All that was begun on the disks ends before the checker gets its answer.
+void await_disks();
+void sync_all();
 
-// --- agent_disks.cc ---------------------------------------------------------------------------------
+// --- agent_disks.cc, host_agent.cc ------------------------------------------------------------------
 
 std::string device_name(uint32_t number);
 int make_disks(const Command& command);
 int flush_disk();
 // The content of the disks may have changed.
 void forget_pages();
+// Nothing of what was written before decides where writing back begins. Before forget_pages().
+void rewind_writeback();
 // For tests: the connection to all of them is lost.
 void lose_disks();
 
@@ -70,7 +82,7 @@ bool is_hidden(std::string_view name);
 int list_attributes(int fd, const std::string& path, std::vector<std::string>& names);
 void walk();
 
-// --- agent_plant.cc ---------------------------------------------------------------------------------
+// --- agent_plant.cc, host_agent.cc ------------------------------------------------------------------
 
 // Something goes wrong, for tests.
 int plant(Plant what);
