@@ -69,7 +69,7 @@ TEST_F(TasksGuestTest, ProcessesHaveDescriptorsOfTheirOwn) {
   using guest::Call;
   EXPECT_EQ(call(Call::kOpen, 2, 1).error, 0);
   EXPECT_EQ(call(Call::kWrite, 2, 1).error, 0);
-  EXPECT_EQ(call(Call::kFsync, 2, 0).error, EBADF) << "asked of the wrong process";
+  EXPECT_NE(call(Call::kFsync, 2, 0).error, 0) << "asked of the wrong process";
   EXPECT_EQ(call(Call::kOpen, 0, 0).error, 0);
   EXPECT_EQ(one.call(Call::kUnlink, "/a"), 0);
   EXPECT_EQ(call(Call::kWrite, 2, 1).error, 0) << "it has no name any more";

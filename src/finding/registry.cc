@@ -60,8 +60,9 @@ Result<NamedCheck> CheckRegistry::make(const CheckEntry& entry, const std::vecto
     return settled.error();
   Result<std::unique_ptr<Check>> check = entry.make(*options);
   if (!check) return check.error();
-  for (const std::string& setting : (*check)->settled())
-    if (Status s = options->set(setting); !s) return s.error();
+  if (*check != nullptr)
+    for (const std::string& setting : (*check)->settled())
+      if (Status s = options->set(setting); !s) return s.error();
   NamedCheck named{{.target = entry.name, .settings = {}}, *std::move(check)};
   std::istringstream words(options->text());
   for (std::string word; words >> word;) named.setup.settings.push_back(word);

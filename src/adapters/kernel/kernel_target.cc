@@ -171,7 +171,6 @@ class MediaServer : public ServesDisks {
       block_.resize(size);
       disk_->read(address, block_);
       if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
-
       disk_->write(address, now);
       read_.emplace_back(address, make_block(now));
     }
@@ -566,7 +565,6 @@ class KernelTarget : public Target,
         if (!mounted_) return false;
       }
       (void)take_faults();
-
       if (setup_->host) repeated_.push_back({all[i]->on_host.get(), past_->on_host->serials.size()});
       if (past_->requests == all[i]->requests) continue;
       if (!is_strict) continue;
