@@ -12,7 +12,6 @@ namespace sisyfs::host_root_test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string why_not(const char* name) { return why_not_on_host(*file_system(name)); }
 std::string token_in(const std::string& text) {
