@@ -24,7 +24,7 @@ struct CheckFlags {
   std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s";
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, host = false, perspectives = false, verbose = false;
+  bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
@@ -84,7 +84,6 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
   const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
                          {"--via", "via", !flags.via.empty(), flags.via},
                          {"--symmetry", "symmetry", flags.symmetry, "on"},
-                         {"--host", "on", flags.host, "host"},
                          {"--block", "block", !flags.block.empty(), flags.block},
                          {"--disk", "block", !flags.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
@@ -263,9 +262,10 @@ void add_check(CLI::App& app, int& exit) {
   sub->add_option("--set", flags->settings, "set an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--tasks", flags->tasks, "number of concurrent tasks (same as --set tasks=N)");
-  sub->add_flag("--host", flags->host,
-                "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
-                "--set on=host)");
+  sub->add_flag_callback(
+      "--host", [flags] { flags->settings.emplace_back("on=host"); },
+      "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
+      "--set on=host)");
   sub->add_option("--via", flags->via, "steps (model with interleaved tasks) or disk (whole ops on a disk)");
   sub->add_option("--disk", flags->disk,
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");

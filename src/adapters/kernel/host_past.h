@@ -22,8 +22,8 @@ struct HostPast {
   std::vector<uint64_t> serials;     // of its events, as they were the first time
 };
 
-// A mount or call of the past, and how many events it had now. Those beyond the number of the first time share
-// the last serial number.
+// A mount or call of the past, and how many events it had now. Those beyond the number of the first time
+// share the last serial number.
 struct HostRepeat {
   const HostPast* past;
   size_t events;
