@@ -89,15 +89,14 @@ TEST(HostMachineRootTest, FlushesArrive) {
   EXPECT_EQ(one.walk(), "// /a 0 ");
 }
 
+// The kernel notes the size of each new loop device. Its lines about mounts are not always printed.
 TEST(HostMachineRootTest, TheReleaseAndTheLogAreThoseOfTheHost) {
   if (const std::string why = why_not_on_host(ext4()); !why.empty()) GTEST_SKIP() << why;
   HostWithDisk one(ext4());
   ASSERT_TRUE(one.started());
   EXPECT_NE(one.host().release(), "");
-  (void)one.host().take_printed();
-  ASSERT_EQ(one.mount(), 0);
   if (access("/dev/kmsg", R_OK) != 0) GTEST_SKIP() << "the log of the kernel cannot be read";
-  EXPECT_THAT(one.host().take_printed(), HasSubstr("(" + one.host().device() + ")"));
+  EXPECT_THAT(one.host().take_printed(), HasSubstr(one.host().device() + ": "));
 }
 
 // Whether neither of them is there, nor their loop device, at the latest after some seconds.
