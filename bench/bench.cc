@@ -95,13 +95,16 @@ constexpr Bench kBenches[] = {{"spin", bench_spin, false},
                               {"shape", bench_shape, true},
                               {"isomorphism", bench_isomorphism, true},
                               {"snapshot", bench_snapshot, false},
-                              {"plugin", bench_plugin, false}};
+                              {"plugin", bench_plugin, false},
+                              {"kernel", bench_kernel, true}};
 
 BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   const auto* bench =
       std::find_if(std::begin(kBenches), std::end(kBenches), [&](const Bench& b) { return name == b.name; });
   if (!bench->of_model && (!flags.settings.empty() || flags.depth != 0))
     return bad_input(fmt::format("bench {} takes neither --set nor --depth", name));
+  if (!flags.target.empty() && name != "kernel")
+    return bad_input(fmt::format("bench {} takes no --target", name));
   if (flags.exact_depth != 0 && name != "shape")
     return bad_input(fmt::format("bench {} takes no --exact-depth", name));
   return bench->run(flags);
@@ -197,22 +200,23 @@ void add_bench(CLI::App& app, int& exit) {
          "name", flags->name,
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
          "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape "
-         "misses), isomorphism (what it saves), snapshot (memory of plug-ins, against fork) or plugin "
-         "(worker "
-         "processes)")
+         "misses), isomorphism (what it saves), snapshot (memory of plug-ins, against fork), plugin "
+         "(worker processes) or kernel (a search of a kernel file system, against its guest alone)")
       ->required()
       ->check(CLI::IsMember(names));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");
   sub->add_flag("--quick", flags->bench.quick, "smaller geometries and depths, for a first look");
   sub->add_option("--depth", flags->bench.depth,
-                  "f2fs, journal, crash, shape, isomorphism: steps from the start at most")
+                  "f2fs, journal, crash, shape, isomorphism, kernel: steps from the start at most")
       ->check(whole_number(1, 64));
   sub->add_option("--exact-depth", flags->bench.exact_depth, "shape: the same for exact dedup, if less")
       ->check(whole_number(1, 64));
   sub->add_option(
          "--set", flags->bench.settings,
-         "f2fs, journal, crash, shape, isomorphism: an option of the target, as name=value; may be repeated")
+         "f2fs, journal, crash, shape, isomorphism, kernel: an option of the target, as name=value; may be "
+         "repeated")
       ->allow_extra_args(false);
+  sub->add_option("--target", flags->bench.target, "kernel: a file system of the kernel (default: ext4)");
   sub->add_option("--rounds", flags->bench.rounds, "measurements of each kind; the median counts")
       ->check(whole_number(1, 99))
       ->capture_default_str();

@@ -21,6 +21,7 @@ struct BenchFlags {
   // For those of one model; 0: as the bench has it.
   std::vector<std::string> settings;
   uint32_t depth = 0, exact_depth = 0;
+  std::string target;  // of bench kernel; empty: as the bench has it
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;
@@ -45,6 +46,8 @@ BenchResult bench_isomorphism(const BenchFlags& flags);
 BenchResult bench_snapshot(const BenchFlags& flags);
 // What worker processes cost and save in a search of a plug-in; how fast libext2fs is searched.
 BenchResult bench_plugin(const BenchFlags& flags);
+// What a search of a kernel file system does, against what its guest can do.
+BenchResult bench_kernel(const BenchFlags& flags);
 
 // The kind of the file system of examples/pebblefs that is compiled into the program. Set by main() of a
 // program that has it, null otherwise.

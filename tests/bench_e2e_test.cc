@@ -126,7 +126,30 @@ TEST(BenchTest, RowsAreATableToAReader) {
   EXPECT_THAT(answer.text, HasSubstr("  depth  none_states  none_transitions  exact_states"));
 }
 
+TEST(BenchTest, KernelHoldsASearchAgainstItsGuest) {
+  const Answer answer = run("bench kernel --quick --rounds 1 --target ext2 --json 2>&1");
+  if (answer.text.find("is skipped: it needs the packages") != std::string::npos) {
+    EXPECT_EQ(answer.code, 2);
+    GTEST_SKIP() << answer.text;
+  }
+  ASSERT_EQ(answer.code, 0) << answer.text;
+  const json out = json::parse(answer.text.substr(answer.text.find('{')));
+  EXPECT_EQ(out["target"], "ext2");
+  for (const char* name : {"raw_cycles", "mounts_per_s", "work_per_cycle", "crash_states_per_mount",
+                           "guests_ratio", "guest_memory_mb", "checker_memory_mb"}) {
+    ASSERT_TRUE(out.contains(name)) << name;
+    EXPECT_GT(out[name].get<double>(), 0) << name;
+  }
+  // Each recovery is at least one mount, and so is each state that was brought back.
+  EXPECT_GE(out["mounts"].get<uint64_t>(),
+            out["recoveries"].get<uint64_t>() + out["brought_back"].get<uint64_t>());
+  EXPECT_GE(out["crash_states"], out["recoveries"]);
+  EXPECT_LT(out["guest_memory_mb"].get<double>(), 1000);
+}
+
 TEST(BenchTest, WhatABenchDoesNotTakeIsRefused) {
+  EXPECT_EQ(run("bench share --target ext4").code, 2);
+  EXPECT_EQ(run("bench kernel --target journal").code, 2);
   EXPECT_EQ(run("bench share --depth 3").code, 2);
   EXPECT_EQ(run("bench f2fs --exact-depth 3").code, 2);
   EXPECT_EQ(run("bench f2fs --depth 2").code, 2);

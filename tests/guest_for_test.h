@@ -24,7 +24,7 @@ inline constexpr const char* kPackagedGuest = "/usr/bin/linux.uml";
 // Why there can be no guest here; empty: there can be.
 inline std::string why_no_guest(const FileSystem* fs = nullptr) {
   if (find_tool(kPackagedGuest).empty()) return "user-mode Linux is not installed (package user-mode-linux)";
-  if (fs != nullptr && find_tool(words_of(fs->mkfs).front()).empty())
+  if (fs != nullptr && !fs->mkfs.empty() && find_tool(words_of(fs->mkfs).front()).empty())
     return words_of(fs->mkfs).front() + " is not installed (package " + std::string(fs->package) + ")";
   return {};
 }
@@ -85,13 +85,27 @@ class MachineWithDisk {
 
   // Each gives 0, an errno, or -1 if the guest is dead.
   int mount(uint32_t flags = 0) {
-    return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (fs_.below.type.empty())
+      return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
+    if (const int failed = error(machine().run({.what = guest::Do::kMountBelow, .number = flags},
+                                               {fs_.below.type, fs_.below.mount, ""})))
+      return failed;
+    const std::string layers = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work," + options();
+    return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, layers, fs_.type}));
+  }
+  // The layers of a file system that lies over another one, with a file in the lower one.
+  void make_layers() {
+    EXPECT_EQ(error(machine().run({.what = guest::Do::kMount}, {fs_.below.type, fs_.below.mount, ""})), 0);
+    EXPECT_EQ(error(machine().run({.what = guest::Do::kMakeTree}, {"lower:upper:work", "", ""})), 0);
+    EXPECT_EQ(create("/lower/low"), 0);
+    EXPECT_EQ(write("/lower/low", "from below"), 0);
+    EXPECT_EQ(unmount(), 0);
   }
   int unmount(bool dropped = false) {
     return error(machine().run({.what = guest::Do::kUnmount, .number = dropped ? 1u : 0u}));
   }
   int set_clock(uint64_t seconds) {
-    return error(machine().run({.what = guest::Do::kClock, .offset = seconds}));
+    return error(machine().run({.what = guest::Do::kClock, .clock = seconds}));
   }
   int plant(guest::Plant what) {
     return error(machine().run({.what = guest::Do::kPlant, .number = static_cast<uint32_t>(what)}));
@@ -164,6 +178,11 @@ class MachineWithDisk {
     const Result<MemoryFile> image = MemoryFile::make(fs_.kibibytes * 1024);
     if (!image) {
       ADD_FAILURE() << image.error().message;
+      return;
+    }
+    if (fs_.own.make != nullptr) {
+      fs_.own.make(image->bytes());
+      disk_ = std::make_unique<ToyDisk>(image->bytes());
       return;
     }
     std::vector<std::string> words = words_of(fs_.mkfs);

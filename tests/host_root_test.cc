@@ -113,7 +113,7 @@ TEST_P(HostLeftBehindRootTest, ARunThatIsEndedLeavesNothing) {
   if (const std::string why = why_not("ext4"); !why.empty()) GTEST_SKIP() << why;
   const Answer answer =
       run_line(std::string("'" SISYFS_SOURCE_DIR "/scripts/left_behind.sh' '" SISYFS_PROGRAM "' 5 ") +
-               GetParam() + " host");
+               GetParam() + " 4 host");
   if (answer.code == 3) GTEST_SKIP() << answer.text;
   EXPECT_EQ(answer.code, 0) << answer.text;
   EXPECT_THAT(answer.text, HasSubstr("nothing was left by 5 runs"));

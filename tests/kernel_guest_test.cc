@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "adapters/kernel/console.h"
@@ -20,6 +21,8 @@ using guest::Plant;
 using testing::HasSubstr;
 
 const FileSystem& ext4() { return *file_system("ext4"); }
+
+int error_of(const Guest::Reply& reply) { return reply.alive ? reply.error : -1; }
 
 class KernelGuestTest : public testing::Test {
  protected:
@@ -83,6 +86,40 @@ TEST_F(KernelGuestTest, ADiskThatDropsFlushesLosesSyncedFiles) {
   }
 }
 
+// Story: ext4 keeps references to blocks of its fast commits after an unmount. They stayed in the kernel's
+// cache, and the next mount, of another disk, recovered a file from them.
+TEST_F(KernelGuestTest, AMountReadsNothingThatTheDiskHeldBefore) {
+  const FileSystem& fs = *file_system("ext4-fast-commit");
+  GuestWithDisk one(fs);
+  ASSERT_TRUE(one.booted());
+  const ToyDisk fresh = one.disk();
+  ToyDisk nowhere = fresh;
+  const auto drop = [&] {
+    one.guest().attach(&nowhere);
+    EXPECT_EQ(one.unmount(true), 0);
+    one.guest().attach(&one.disk());
+  };
+  std::map<size_t, ToyDisk> cut;  // by the bytes of the synced file
+  for (const size_t bytes : {1000, 16000, 5000}) {
+    one.disk() = fresh;
+    ASSERT_EQ(one.mount(), 0);
+    EXPECT_EQ(one.create("/a"), 0);
+    EXPECT_EQ(one.call(Call::kSync), 0);
+    EXPECT_EQ(one.write("/a", std::string(bytes, 'x')), 0);
+    EXPECT_EQ(one.call(Call::kFsync, "/a"), 0);
+    one.disk().cut_power();
+    drop();
+    cut.emplace(bytes, one.disk());
+  }
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [bytes, disk] : cut) {
+      one.disk() = disk;
+      ASSERT_EQ(one.mount(), 0);
+      EXPECT_EQ(one.read("/a").size(), bytes) << round;
+      drop();
+    }
+}
+
 // One round of calls, from the same disk and at the same time of day.
 std::string requests_of_a_round(GuestWithDisk& one, const ToyDisk& fresh) {
   one.disk() = fresh;
@@ -108,6 +145,7 @@ TEST_P(SameRequestsGuestTest, TheSameCallsMakeTheSameRequests) {
   if (const std::string why = why_no_guest(&fs); !why.empty()) GTEST_SKIP() << why;
   GuestWithDisk one(fs);
   ASSERT_TRUE(one.booted());
+  if (!fs.below.type.empty()) one.make_layers();
   const ToyDisk fresh = one.disk();
   const std::string first = requests_of_a_round(one, fresh);
   EXPECT_THAT(first, HasSubstr("flush"));
@@ -126,7 +164,67 @@ std::string name_of(const testing::TestParamInfo<const char*>& info) {
 
 // Not ext2: its last writes, from the cache of the device, come in two orders.
 INSTANTIATE_TEST_SUITE_P(FileSystems, SameRequestsGuestTest,
-                         testing::Values("ext4", "xfs", "btrfs", "f2fs-posix"), name_of);
+                         testing::Values("ext4", "xfs", "btrfs", "f2fs-posix", "hfsplus", "overlay"),
+                         name_of);
+
+// What lies below is left alone: a file is copied up when it is changed, and keeps its name and number.
+TEST_F(KernelGuestTest, AnOverlayChangesNothingBelow) {
+  const FileSystem& overlay = *file_system("overlay");
+  GuestWithDisk one(overlay);
+  ASSERT_TRUE(one.booted());
+  one.make_layers();
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/low"), "from below");
+  EXPECT_EQ(one.write("/low", "FROM"), 0);
+  EXPECT_EQ(one.read("/low"), "FROM below");
+  EXPECT_EQ(one.call(Call::kFsync, "/low"), 0);
+  EXPECT_EQ(one.unmount(), 0);
+  ASSERT_EQ(error_of(one.guest().run({.what = Do::kMount}, {overlay.below.type, overlay.below.mount, ""})),
+            0);
+  EXPECT_EQ(one.read("/lower/low"), "from below");
+  EXPECT_EQ(one.read("/upper/low"), "FROM below");
+  EXPECT_EQ(one.unmount(), 0);
+}
+
+// Story: a mount over a file system that fails left the one below mounted, and the next mount found it busy.
+TEST_F(KernelGuestTest, AMountThatFailsLeavesNothingBelow) {
+  const FileSystem& overlay = *file_system("overlay");
+  GuestWithDisk one(overlay);
+  ASSERT_TRUE(one.booted());
+  EXPECT_EQ(one.mount(), ENOENT) << "there are no layers yet";
+  one.make_layers();
+  EXPECT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.unmount(), 0);
+}
+
+// Its unmount is noted on the disk. Without the note the kernel mounts for reading alone.
+TEST_F(KernelGuestTest, HfsplusIsMountedForWritingOnceItIsMarkedClean) {
+  const FileSystem& fs = *file_system("hfsplus");
+  GuestWithDisk one(fs);
+  ASSERT_TRUE(one.booted());
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.create("/a"), 0);
+  EXPECT_EQ(one.call(Call::kSync), 0);
+  one.disk().cut_power();
+  std::vector<std::byte> left(fs.kibibytes * 1024);
+  ASSERT_EQ(one.disk().read(0, 0, left), 0);
+  ToyDisk nowhere(left);
+  one.guest().attach(&nowhere);
+  (void)one.unmount(true);
+  ToyDisk dirty(left);
+  one.guest().attach(&dirty);
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/a"), "") << "it is there";
+  EXPECT_EQ(one.create("/b"), EROFS);
+  EXPECT_EQ(one.unmount(), 0);
+  EXPECT_TRUE(fs.own.mend(left));
+  ToyDisk mended(left);
+  one.guest().attach(&mended);
+  ASSERT_EQ(one.mount(), 0);
+  EXPECT_EQ(one.read("/a"), "");
+  EXPECT_EQ(one.create("/b"), 0);
+  EXPECT_EQ(one.unmount(), 0);
+}
 
 TEST_F(KernelGuestTest, EachComplaintIsHeardOnTheConsole) {
   GuestWithDisk one(ext4());
@@ -150,6 +248,37 @@ struct Ending {
   const char* trouble;
   const char* printed;
 };
+
+// Story: 'check ext4-nojournal --depth 3' ended after minutes: request 1 of a sync was 'write of 1024 bytes
+// at 43008', then 'at 45056'. The kernel keeps for each device where it stopped to write back, also over a
+// mount.
+TEST_F(KernelGuestTest, WhereAnEarlierMountStoppedToWriteDecidesNothing) {
+  for (const char* name : {"ext4-nojournal", "ext2"}) {
+    GuestWithDisk one(*file_system(name));
+    ASSERT_TRUE(one.booted());
+    one.disk().ignores_flush = one.disk().ignores_fua = true;  // a power cut brings back the first content
+    const auto requests_of = [&](int directories, bool syncs_often) {
+      one.disk().cut_power();
+      EXPECT_EQ(one.set_clock(1'700'000'000), 0);
+      EXPECT_EQ(one.mount(), 0);
+      one.disk().requests.clear();
+      for (int i = 0; i < directories; ++i) {
+        EXPECT_EQ(one.call(Call::kMkdir, "/d" + std::to_string(i), "", 0755), 0);
+        if (syncs_often) EXPECT_EQ(one.call(Call::kSync), 0);
+      }
+      EXPECT_EQ(one.call(Call::kSync), 0);
+      const std::string requests = one.disk().requests;
+      EXPECT_EQ(one.unmount(true), 0);
+      return requests;
+    };
+    const std::string first = requests_of(3, false);
+    EXPECT_THAT(first, HasSubstr("W"));
+    for (int directories = 0; directories < 12; ++directories) {
+      (void)requests_of(directories, directories % 2 == 0);
+      EXPECT_EQ(requests_of(3, false), first) << name << " after " << directories;
+    }
+  }
+}
 
 TEST_F(KernelGuestTest, AGuestThatFailsIsNoticed) {
   const Ending all[] = {

@@ -38,11 +38,13 @@ TEST_P(PlantedGuestTest, IsAFindingAndTheRunGoesOn) {
   EXPECT_EQ(answer.code, 1) << answer.text;
   EXPECT_THAT(text, AllOf(HasSubstr(planted.observed), HasSubstr(std::string("(") + planted.token)));
   EXPECT_THAT(text, AllOf(HasSubstr("FAIL: ext4"), HasSubstr("every path of 1 step was walked")));
+  EXPECT_THAT(text, HasSubstr("onfirmed 3 of 3"));
   const std::string token = token_in(answer.text);
   ASSERT_THAT(token, HasSubstr(std::string(":") + planted.token + ":")) << answer.text;
-  const Answer again = run("replay " + token);
+  const Answer again = run("replay --confirm 1 " + token);
   EXPECT_EQ(again.code, 1) << again.text;
   EXPECT_THAT(on_one_line(again.text), HasSubstr(planted.observed));
+  EXPECT_THAT(again.text, HasSubstr(": still happens; confirmed 1 of 1"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -71,10 +73,11 @@ TEST(PlantTest, NothingPlantedIsFound) {
 // A kernel that cannot even be brought to its start is no finding.
 TEST(PlantTest, AFileSystemThatCannotBeMountedAtFirstIsAClearError) {
   if (const std::string why = why_no_guest(file_system("ext4")); !why.empty()) GTEST_SKIP() << why;
-  const Answer answer = check("plant=stuck@setting");
+  const Answer answer = check("plant=stuck@reading");
   EXPECT_EQ(answer.code, 4) << answer.text;
-  EXPECT_THAT(on_one_line(answer.text),
-              HasSubstr("ext4 cannot be brought to its start: setting the clock: the guest kernel waits"));
+  EXPECT_THAT(
+      on_one_line(answer.text),
+      HasSubstr("ext4 cannot be brought to its start: reading everything back: the guest kernel waits"));
 }
 
 TEST(PlantTest, WhatCannotBePlantedIsRefused) {

@@ -9,6 +9,7 @@
 #include "cli/campaign/campaign.h"
 #include "cli/campaign/stages.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/crew.h"
 #include "cli/files.h"
 #include "cli/run.h"
@@ -20,11 +21,18 @@ namespace sisyfs::cli {
 
 namespace {
 
+// Flags that stand for settings.
+struct SettingFlags {
+  std::string tasks, via, disk, block, kernel, log, base;
+  bool symmetry = false, host = false;
+};
+
 struct CheckFlags {
-  std::string target, tasks, via, disk, block, json, script, checkpoint, checkpoint_every = "60s";
+  SettingFlags as;
+  std::string target, json, script, checkpoint, checkpoint_every = "60s", confirm;
   std::vector<std::string> settings, only;
   std::string stages, budget;
-  bool first = false, all = false, symmetry = false, perspectives = false, verbose = false;
+  bool first = false, all = false, perspectives = false, verbose = false;
   bool one_search = false;  // a flag was given that means one search
   SearchFlags search;
 };
@@ -81,11 +89,15 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
     bool given;
     std::string value;
   };
-  const Named named[] = {{"--tasks", "tasks", !flags.tasks.empty(), flags.tasks},
-                         {"--via", "via", !flags.via.empty(), flags.via},
-                         {"--symmetry", "symmetry", flags.symmetry, "on"},
-                         {"--block", "block", !flags.block.empty(), flags.block},
-                         {"--disk", "block", !flags.disk.empty(), ""},
+  const Named named[] = {{"--tasks", "tasks", !flags.as.tasks.empty(), flags.as.tasks},
+                         {"--via", "via", !flags.as.via.empty(), flags.as.via},
+                         {"--log", "log", !flags.as.log.empty(), flags.as.log},
+                         {"--base", "base", !flags.as.base.empty(), flags.as.base},
+                         {"--symmetry", "symmetry", flags.as.symmetry, "on"},
+                         {"--host", "on", flags.as.host, "host"},
+                         {"--block", "block", !flags.as.block.empty(), flags.as.block},
+                         {"--kernel", "kernel", !flags.as.kernel.empty(), ""},
+                         {"--disk", "block", !flags.as.disk.empty(), ""},
                          {"--perspectives", "device", flags.perspectives, ""}};
   for (const Named& one : named) {
     if (!one.given) continue;
@@ -95,8 +107,9 @@ Status put_settings(CheckFlags& flags, const CheckEntry& entry) {
           one.flag, flags.target, one.option, flags.target));
     if (!one.value.empty()) flags.settings.push_back(fmt::format("{}={}", one.option, one.value));
   }
-  if (flags.disk.empty()) return {};
-  const Result<uint64_t> blocks = blocks_of(flags.disk, entry, flags.settings);
+  if (!flags.as.kernel.empty()) flags.settings.push_back(kernel_setting(flags.as.kernel));
+  if (flags.as.disk.empty()) return {};
+  const Result<uint64_t> blocks = blocks_of(flags.as.disk, entry, flags.settings);
   if (!blocks) return blocks.error();
   flags.settings.push_back(fmt::format("blocks={}", *blocks));
   return {};
@@ -128,11 +141,18 @@ Status can_occur(const CheckFlags& flags, const CheckEntry& entry, const std::ve
   return missing.empty() ? Status() : cannot_have(missing.front(), flags.target);
 }
 
+Result<RunOutput> output_of(const CheckFlags& flags, const SharedBlackBox* box) {
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
+  if (!confirm) return confirm.error();
+  return RunOutput{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(), flags.verbose,
+                   *confirm};
+}
+
 int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOptions& options,
                const std::vector<FindingInfo>& only, const SharedBlackBox* box) {
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
-                         flags.verbose};
-  if (Status s = can_report(output, options); !s) return fail(s.error());
+  const Result<RunOutput> output = output_of(flags, box);
+  if (!output) return fail(output.error());
+  if (Status s = can_report(*output, options); !s) return fail(s.error());
   if (Status s = only.empty() ? Status() : can_occur(flags, entry, only); !s) return fail(s.error());
   const std::string bound = !flags.budget.empty()        ? flags.budget
                             : !flags.search.time.empty() ? flags.search.time
@@ -152,7 +172,7 @@ int run_stages(const CheckFlags& flags, const CheckEntry& entry, const SearchOpt
        .seed = options.walk.seed,
        .only = only,
        .all = flags.all,
-       .output = output,
+       .output = *output,
        .box = box,
        .checkpoint = flags.checkpoint,
        .checkpoint_every = options.checkpoint ? options.checkpoint->interval : std::chrono::minutes(1),
@@ -229,17 +249,15 @@ int check_here(CheckFlags& flags, const SharedBlackBox* box) {
     if (bit == 0) return fail(cannot_have(kind, flags.target));
     options->watched |= bit;
   }
-  if (flags.perspectives)
-    return search_in_perspectives(flags.target, flags.settings, *options, flags.search.progress,
-                                  flags.verbose);
+  const Result<RunOutput> output = output_of(flags, box);
+  if (!output) return fail(output.error());
+  if (flags.perspectives) return search_in_perspectives(flags.target, flags.settings, *options, *output);
   if (box != nullptr) options->start_worker = crew_of(named->setup, *box, *workload);
   if (options->checkpoint)
     if (Status s = describe_search(named->setup, *options, workload->ace); !s) return fail(s.error());
   if (Status s = named->check->accepts(*options); !s) return fail(s.error());
-  const RunOutput output{flags.search.progress, flags.json, box == nullptr ? nullptr : box->box(),
-                         flags.verbose};
-  if (Status s = can_report(output, *options); !s) return fail(s.error());
-  return search_and_report(*named, *options, output);
+  if (Status s = can_report(*output, *options); !s) return fail(s.error());
+  return search_and_report(*named, *options, *output);
 }
 
 // A target whose code may end the process is searched in a process of its own.
@@ -261,17 +279,21 @@ void add_check(CLI::App& app, int& exit) {
       ->required();
   sub->add_option("--set", flags->settings, "set an option of the target, as name=value; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--tasks", flags->tasks, "number of concurrent tasks (same as --set tasks=N)");
-  sub->add_flag_callback(
-      "--host", [flags] { flags->settings.emplace_back("on=host"); },
-      "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
-      "--set on=host)");
-  sub->add_option("--via", flags->via, "steps (model with interleaved tasks) or disk (whole ops on a disk)");
-  sub->add_option("--disk", flags->disk,
+  sub->add_option("--tasks", flags->as.tasks, "number of concurrent tasks (same as --set tasks=N)");
+  sub->add_flag("--host", flags->as.host,
+                "kernel file systems: as root, with the running kernel and not with one in a guest (same as "
+                "--set on=host)");
+  sub->add_option("--via", flags->as.via,
+                  "steps (model with interleaved tasks) or disk (whole ops on a disk)");
+  sub->add_option("--disk", flags->as.disk,
                   "size of the disk of a plug-in, such as 1MiB (--set blocks=N sets it in blocks)");
-  sub->add_option("--block", flags->block,
+  sub->add_option("--block", flags->as.block,
                   "block size of the disk of a plug-in, in bytes (same as --set block=N)");
-  sub->add_flag("--symmetry", flags->symmetry,
+  add_kernel(*sub, flags->as.kernel);
+  sub->add_option("--log", flags->as.log,
+                  "play this log of writes, of dm-log-writes or QEMU's blklogwrites, instead of a workload");
+  sub->add_option("--base", flags->as.base, "the disk on which that log begins, as an image");
+  sub->add_flag("--symmetry", flags->as.symmetry,
                 "merge states that differ only in names (same as --set symmetry=on)");
   auto* first = sub->add_flag("--first", flags->first, "stop at the first finding (the default)");
   sub->add_flag("--all", flags->all, "search to the bound and report the shallowest finding of each kind")
@@ -296,6 +318,7 @@ void add_check(CLI::App& app, int& exit) {
       "one with a finding");
   perspectives->excludes(json);
   add_verbose(*sub, flags->verbose);
+  add_confirm(*sub, flags->confirm);
   flags->search.add_order_to(*sub, {"bfs", "dfs", "recovery", "rare", "coverage"}, true);
   flags->search.add_walk_to(*sub);
   flags->search.add_bounds_to(*sub);
@@ -317,8 +340,9 @@ void add_check(CLI::App& app, int& exit) {
       ->needs(checkpoint)
       ->capture_default_str();
   sub->callback([flags, sub, &exit] {
-    for (const char* name : {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry",
-                             "--tasks", "--via", "--perspectives", "--script", "--workload"})
+    for (const char* name :
+         {"--depth", "--search", "--dedup", "--shape-ops", "--walk", "--symmetry", "--tasks", "--via",
+          "--perspectives", "--script", "--workload", "--log", "--base"})
       flags->one_search |= sub->get_option(name)->count() != 0;
     exit = run_check(*flags);
   });

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <ios>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -104,6 +105,17 @@ TextStyle text_style(bool verbose) {
 
 void add_verbose(CLI::App& app, bool& verbose) {
   app.add_flag("--verbose", verbose, "list every write of a story, with its content, and all that was seen");
+}
+
+void add_kernel(CLI::App& app, std::string& path) {
+  app.add_option("--kernel", path,
+                 "boot this user-mode Linux for file systems of the kernel (same as --set kernel=PATH)");
+}
+
+std::string kernel_setting(const std::string& path) {
+  std::error_code unknown;
+  const auto whole = std::filesystem::absolute(path, unknown).lexically_normal();
+  return "kernel=" + (unknown ? path : whole.string());
 }
 
 void clear_progress() {

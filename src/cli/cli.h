@@ -45,6 +45,10 @@ int guarded(const std::function<int()>& command);
 TextStyle text_style(bool verbose = false);
 // Adds --verbose to a command that tells stories.
 void add_verbose(CLI::App& app, bool& verbose);
+// Adds --kernel to a command that runs targets.
+void add_kernel(CLI::App& app, std::string& path);
+// The setting that --kernel stands for. Its path does not depend on the current folder: it goes into tokens.
+std::string kernel_setting(const std::string& path);
 // `note` says what the search is a part of, such as "torn, depth 4, 23 s left"; empty: it is all there is.
 ProgressFn progress_printer(const std::string& mode, std::function<std::string()> note = {});
 // Removes the progress line from the terminal, if one is shown.

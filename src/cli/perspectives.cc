@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/run.h"
 #include "crash/device_model.h"
 
@@ -23,7 +24,7 @@ std::vector<std::string> settings_for(std::string_view device, std::vector<std::
 }  // namespace
 
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
-                           SearchOptions options, const std::string& progress, bool verbose) {
+                           SearchOptions options, const RunOutput& output) {
   const auto names_device = [](const std::string& setting) { return setting.starts_with("device="); };
   if (std::ranges::any_of(settings, names_device))
     return fail(bad_input("option 'device' is given twice: --perspectives sets it, too"));
@@ -36,16 +37,17 @@ int search_in_perspectives(const std::string& target, const std::vector<std::str
     const std::string known = names_of(named->check->kinds().in(found));
     options = named->check->fitted(options);
     if (Status s = named->check->accepts(options); !s) return fail(s.error());
-    const SearchResult result = named->check->search(options, progress_printer(progress));
+    const SearchResult result = named->check->search(options, progress_printer(output.progress));
     clear_progress();
     if (result.stopped == Stop::kHarness)
       return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
-    const Result<TracedFindings> traced = trace_findings(*named, options, result, progress);
+    Result<TracedFindings> traced = trace_findings(*named, options, result, output.progress);
     if (!traced) return fail(traced.error());
+    if (Status s = confirm_all(traced->findings, output.confirm); !s) return fail(s.error());
     fmt::print("Perspective {} of {}, device={}: {}.\n", i + 1, perspectives.size(), perspectives[i].name,
                perspectives[i].says);
     if (!known.empty()) fmt::print("Not looked for, as a simpler device has them: {}.\n", known);
-    fmt::print("{}", tell_all(traced->findings, text_style(verbose)));
+    fmt::print("{}", tell_all(traced->findings, text_style(output.verbose)));
     fmt::print("{}", closing_statement(named->setup, *named->check, options, result, text_style()));
     if (!traced->why.empty()) fmt::print("  no trace  {}\n", traced->why);
     fmt::print("\n");

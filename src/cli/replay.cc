@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/files.h"
 #include "cli/sanitized.h"
 #include "cli/supervisor.h"
@@ -69,9 +70,26 @@ Ending ending_of(const Finding& finding, const Replayed& replayed) {
 }
 
 struct ReplayFlags {
-  std::string what, image;
+  std::string what, image, kernel, confirm;
   bool quiet = false, verbose = false;
 };
+
+// The finding with another kernel, where its target has one.
+Status put_kernel(const std::string& path, Finding& finding) {
+  const Result<CheckEntry> entry = registry().entry(finding.setup.target);
+  if (!entry) return entry.error();
+  if (std::ranges::none_of(entry->options, [](const OptionSpec& one) { return one.name == "kernel"; }))
+    return bad_input(fmt::format("--kernel cannot be used with {}, which is no file system of a kernel",
+                                 finding.setup.target));
+  std::erase_if(finding.setup.settings, [](const std::string& one) { return one.starts_with("kernel="); });
+  finding.setup.settings.push_back(kernel_setting(path));
+  return {};
+}
+
+// " (on Linux 6.1.176)"
+std::string where(const Story& story) {
+  return story.system.empty() ? "" : fmt::format(" (on {})", printable(story.system));
+}
 
 // Findings with the same steps are told by one story.
 bool is_told(std::span<const Finding> before, const Finding& finding) {
@@ -81,6 +99,8 @@ bool is_told(std::span<const Finding> before, const Finding& finding) {
 }
 
 int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) {
+  const Result<std::optional<uint32_t>> confirm = parse_confirm(flags.confirm);
+  if (!confirm) return fail(confirm.error());
   int exit = kClean;
   for (const Finding& finding : findings) {
     if (!finding.others.empty() || !finding.surroundings.empty())
@@ -90,21 +110,31 @@ int replay_here(const std::vector<Finding>& findings, const ReplayFlags& flags) 
     const Result<NamedCheck> named = registry().make(finding.setup.target, finding.setup.settings);
     if (!named) return fail(named.error());
     const Replayed replayed = named->check->replay(finding.steps);
-    const Ending ending = ending_of(finding, replayed);
+    Ending ending = ending_of(finding, replayed);
     if (Status s = flags.image.empty() ? Status() : write_image(flags.image, replayed.story); !s)
       return fail(s.error());
+    ToldFinding told{finding, replayed.story};
+    if (Status s = confirm_all({&told, 1}, *confirm); !s) return fail(s.error());
     const std::span<const Finding> before(findings.data(), &finding);
     if (!flags.quiet && ending.exit == kFound && !is_told(before, finding))
-      fmt::print("{}\n", tell(ToldFinding{finding, replayed.story}, text_style(flags.verbose)));
-    fmt::print("{} {}: {}\n", info(finding.kind).name, make_token(finding), printable(ending.says));
+      fmt::print("{}\n", tell(told, text_style(flags.verbose)));
+    std::string often;
+    if (told.confirmed)
+      often = fmt::format("; confirmed {} of {}", told.confirmed->times, told.confirmed->of);
+    fmt::print("{} {}: {}{}{}\n", info(finding.kind).name, make_token(finding), printable(ending.says),
+               where(replayed.story), often);
+    if (told.confirmed && told.confirmed->times != 0) ending.exit = kFound;
     exit = std::max(exit, ending.exit);
   }
   return exit;
 }
 
 int run_replay(const ReplayFlags& flags) {
-  const Result<std::vector<Finding>> findings = findings_of(flags.what);
+  Result<std::vector<Finding>> findings = findings_of(flags.what);
   if (!findings) return fail(findings.error());
+  for (Finding& finding : *findings)
+    if (Status s = flags.kernel.empty() ? Status() : put_kernel(flags.kernel, finding); !s)
+      return fail(s.error());
   if (!flags.image.empty() && findings->size() != 1)
     return fail(bad_input("--image writes one disk: give a token, or a file with one finding"));
   if (std::ranges::none_of(*findings, is_isolated)) return replay_here(*findings, flags);
@@ -125,6 +155,8 @@ void add_replay(CLI::App& app, int& exit) {
       ->required();
   sub->add_flag("--quiet", flags->quiet, "print only whether it still happens");
   add_verbose(*sub, flags->verbose);
+  add_kernel(*sub, flags->kernel);
+  add_confirm(*sub, flags->confirm);
   sub->add_option("--image", flags->image,
                   "write the disk as the last power cut left it to this file, for other tools");
   sub->footer(

@@ -11,6 +11,7 @@
 
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/files.h"
 #include "explore/checkpoint.h"
 #include "finding/finding_json.h"
@@ -59,8 +60,8 @@ Result<std::vector<ToldFinding>> told(const NamedCheck& named, const std::vector
     if (!replayed.story.shows(kind))
       return system_error(
           fmt::format("{} was found but did not happen in its replay, so the target is not "
-                      "deterministic: {}",
-                      info(kind).name, make_token(finding)));
+                      "deterministic; in the replay {}: {}",
+                      info(kind).name, difference_of(replayed, kind), make_token(finding)));
     findings.push_back({std::move(finding), std::move(replayed.story)});
   }
   return findings;
@@ -166,15 +167,18 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
     return fail(result.trouble.value_or(system_error("the search failed for an unknown reason")));
   if (result.verdict == Verdict::kPass)
     if (const Status s = deaths_explained(output); !s) return fail(s.error());
-  const Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
+  Result<TracedFindings> traced = trace_findings(named, options, result, output.progress);
   if (!traced) return fail(traced.error());
+  if (Status s = confirm_all(traced->findings, output.confirm); !s) return fail(s.error());
   const bool text = output.json != "-";
-  const std::string device = named.check->device(), snapshots = named.check->snapshots();
+  const std::string device = named.check->device(), snapshots = named.check->snapshots(),
+                    repairs = named.check->repairs();
   if (text) {
     fmt::print("{}", tell_all(traced->findings, text_style(output.verbose)));
     fmt::print("{}", closing_statement(named.setup, *named.check, options, result, text_style()));
     if (!traced->why.empty()) fmt::print("  no trace  {}\n", printable(traced->why));
     if (!device.empty()) fmt::print("  device    {}\n", printable(device));
+    if (!repairs.empty()) fmt::print("  repairs   {}\n", printable(repairs));
     if (!snapshots.empty()) fmt::print("  snapshots {}\n", printable(snapshots));
   }
   if (!output.json.empty()) {
@@ -186,6 +190,7 @@ int search_and_report(const NamedCheck& named, const SearchOptions& wanted, cons
           {"core_ops", workloads->core_ops},
           {"count", workloads->count ? nlohmann::ordered_json(*workloads->count) : nlohmann::ordered_json()}};
     if (!named.check->cuts().empty()) json["cuts"] = named.check->cuts();
+    if (!repairs.empty()) json["repairs"] = repairs;
     if (!snapshots.empty()) json["snapshots"] = snapshots;
     if (Status s = write_file(output.json, text_of(json)); !s) return fail(s.error());
   }

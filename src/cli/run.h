@@ -3,6 +3,7 @@
 //   return search_and_report(*named, *options, {.progress = "auto", .json = "run.json"});
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct RunOutput {
   // explained.
   const BlackBox* box = nullptr;
   bool verbose = false;  // stories with everything
+  // How often each finding is replayed; nothing: as often as its target wants.
+  std::optional<uint32_t> confirm = {};
 };
 
 // A path as one word of a shell, in quotes where it needs them.
@@ -53,6 +56,6 @@ int search_and_report(const NamedCheck& named, const SearchOptions& options, con
 // Searches on each of DeviceModel::perspectives() in turn, up to the first one with a finding. With
 // StopRule::kNever all are searched, and each kind of finding is reported for the first device that has it.
 int search_in_perspectives(const std::string& target, const std::vector<std::string>& settings,
-                           SearchOptions options, const std::string& progress, bool verbose);
+                           SearchOptions options, const RunOutput& output);
 
 }  // namespace sisyfs::cli

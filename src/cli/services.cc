@@ -11,6 +11,7 @@
 #include "adapters/kernel/file_systems.h"
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/files.h"
 #include "cli/run.h"
 #include "cli/services/table.h"
@@ -26,7 +27,7 @@ using std::chrono::milliseconds;
 
 struct ServicesFlags {
   std::vector<std::string> targets, settings, only;
-  std::string budget, json, threads, progress = "auto";
+  std::string budget, kernel, json, threads, progress = "auto";
   bool markdown = false;
 };
 
@@ -81,19 +82,6 @@ std::string why_of(const Story& story, FindingKind kind) {
   return {};
 }
 
-// How often a finding happens again, of kConfirmations times, each in a new guest.
-constexpr int kConfirmations = 3;
-Result<int> confirmations(const CheckEntry& entry, const Finding& finding) {
-  int times = 0;
-  for (int i = 0; i < kConfirmations; ++i) {
-    const Result<NamedCheck> named = CheckRegistry::make(entry, finding.setup.settings);
-    if (!named) return named.error();
-    const Replayed replayed = named->check->replay(finding.steps);
-    if (replayed.cannot_happen.empty() && replayed.story.shows(finding.kind)) ++times;
-  }
-  return times;
-}
-
 struct Search {
   const CheckEntry& entry;
   const FileSystem& fs;
@@ -142,11 +130,12 @@ Result<bool> search_cell(const Search& search, std::string_view crash, milliseco
       return false;
     }
     const ToldFinding& told = traced->findings.front();
-    const Result<int> times = confirmations(search.entry, told.finding);
-    if (!times) return times.error();
-    if (*times != kConfirmations) {
-      cell.why = fmt::format("{} was found and happened again {} of {} times: {}",
-                             info(told.finding.kind).name, *times, kConfirmations, make_token(told.finding));
+    const Result<Confirmed> confirmed = confirm(told.finding, search.entry.confirmations);
+    if (!confirmed) return confirmed.error();
+    if (confirmed->times != search.entry.confirmations) {
+      cell.why =
+          fmt::format("{} was found and happened again {} of {} times: {}", info(told.finding.kind).name,
+                      confirmed->times, confirmed->of, make_token(told.finding));
       return false;
     }
     cell.keeps = Keeps::kBroken;
@@ -327,11 +316,15 @@ void add_services(CLI::App& app, int& exit) {
                   "minutes for each cell)");
   sub->add_flag("--markdown", flags->markdown, "print Markdown");
   sub->add_option("--json", flags->json, "write the table as JSON to this file; - is standard output");
+  add_kernel(*sub, flags->kernel);
   sub->add_option("--threads", flags->threads, "worker threads, each with a guest (default: all cores)");
   sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
       ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
       ->capture_default_str();
-  sub->callback([flags, &exit] { exit = run_services(*flags); });
+  sub->callback([flags, &exit] {
+    if (!flags->kernel.empty()) flags->settings.push_back(kernel_setting(flags->kernel));
+    exit = run_services(*flags);
+  });
 }
 
 }  // namespace sisyfs::cli

@@ -44,6 +44,9 @@ struct ContractRules {
   // A power cut may leave any bytes in a data unit that was written for the first time in the window: what
   // was on the disk before. Used by ordered and fsync.
   bool stale_data = false;
+  // The window has every tree that there was. Otherwise, as of a recording, others may lie between two of
+  // them, and a power cut may leave names that no tree of the window has. Used by promised.
+  bool sees_all = true;
 };
 
 }  // namespace sisyfs

@@ -388,6 +388,7 @@ History Expectation::history() const {
   if (older_) out.promises = older_->promises;
   if (older_) out.undone = older_->undone;
   out.covered_by = covered_by_;
+  out.sees_all = rules_.sees_all;
   return out;
 }
 

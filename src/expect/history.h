@@ -64,6 +64,7 @@ struct History {
   // tree behind each is that of before the call.
   std::span<const size_t> undone;
   uint32_t covered_by = 0;  // the call that promised the whole first tree, as Promise::call
+  bool sees_all = true;     // ContractRules::sees_all
 
   size_t size() const { return older.size() + (after ? 2 : 1); }
   size_t last() const { return size() - 1; }

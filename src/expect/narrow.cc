@@ -179,7 +179,7 @@ class Narrow {
       if (then.type == FileType::kFile && got->links != then.links)
         return fail("{}: had {} links, it came back with {}", path, then.links, got->links);
     }
-    if (history_.size() != 1) return true;
+    if (history_.size() != 1 || !history_.sees_all) return true;
     // While nothing else is going on, there is nothing else.
     for (const auto& [path, node] : named_in(recovered_))
       if (at(history_[0], path) == nullptr)

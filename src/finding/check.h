@@ -56,6 +56,8 @@ struct BoundedWorkloads {
 class Check {
  public:
   virtual ~Check() = default;
+  // Settings that were found out when it was made, and that a replay needs: which files it was.
+  virtual std::vector<std::string> settled() const { return {}; }
   // Whether it can be searched so; bad input says what to do instead.
   virtual Status accepts(const SearchOptions& options) const = 0;
   // The options as this check can follow them, for example with fewer threads.
@@ -104,6 +106,8 @@ class Check {
   // Which power cuts are tried at all, as a sentence, where the settings leave out others: then no search of
   // this check proves anything.
   virtual std::string cuts() const { return {}; }
+  // How the program that repairs reaches the disk, as a sentence; empty where there is none.
+  virtual std::string repairs() const { return {}; }
   // How the memory of the target is saved, as a sentence; empty where it is a plain copy.
   virtual std::string snapshots() const { return {}; }
   // What its searches do not try, when these kinds of op were performed (CrashCounts::performed).

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "explore/serve_search.h"
@@ -28,7 +31,7 @@ constexpr MarkInfo kMarks[] = {
 
 bool is_possible(uint32_t mark, const DiskSetup& setup) {
   if (mark == kRefused) return setup.bounds.impossible;
-  if (mark == kNoSpace) return setup.kind.claims.limited_space;
+  if (mark == kNoSpace) return setup.kind.claims.limited_space && setup.recording == nullptr;
   if (mark == kAccessFailed) return setup.failures.most != 0 && setup.kind.has_disk();
   if (mark == kCutInRecovery && setup.cuts.nesting == 0) return false;
   if (mark == kPowerCutInOp && setup.cuts.persisted) return false;
@@ -49,10 +52,43 @@ std::vector<MarkInfo> reachable_marks(const DiskSetup& setup) {
   return all;
 }
 
+// Ends a search when it is interrupted or the target is in trouble: what comes after that cannot be relied
+// on.
+class TroubleWatch {
+ public:
+  // Without `trouble` there is nothing to watch.
+  TroubleWatch(std::function<std::optional<std::string>()> trouble, const std::atomic<bool>* interrupt)
+      : interrupt_(interrupt) {
+    if (!trouble) return;
+    watcher_ = std::thread([this, trouble = std::move(trouble)] {
+      const auto is_over = [&] { return over_.load() || trouble(); };
+      while (!is_over() && (interrupt_ == nullptr || !interrupt_->load()))
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ends_ = true;
+    });
+  }
+  ~TroubleWatch() {
+    over_ = true;
+    if (watcher_.joinable()) watcher_.join();
+  }
+  TroubleWatch(const TroubleWatch&) = delete;
+  TroubleWatch& operator=(const TroubleWatch&) = delete;
+  // Ends the search when it is set.
+  const std::atomic<bool>* flag() const { return watcher_.joinable() ? &ends_ : interrupt_; }
+
+ private:
+  const std::atomic<bool>* const interrupt_;
+  std::atomic<bool> ends_{false}, over_{false};
+  std::thread watcher_;
+};
+
 class DiskCheck : public Check {
  public:
   explicit DiskCheck(DiskSystem system) : system_(std::move(system)), marks_(reachable_marks(setup())) {}
 
+  std::vector<std::string> settled() const override {
+    return setup().recording == nullptr ? std::vector<std::string>() : setup().recording->settings();
+  }
   const KindTable& kinds() const override { return system_.workers().plan().kinds; }
   std::span<const MarkInfo> marks() const override { return marks_; }
 
@@ -100,6 +136,10 @@ class DiskCheck : public Check {
     options.possible = kinds().all();
     (void)system_.workers().take_performed();
     const CrashCounts before = counts();
+    // In another process a worker says so at the end of its work.
+    const bool is_here = setup().kind.isolation != Isolation::kProcess;
+    const TroubleWatch watch(is_here ? setup().trouble : nullptr, options.interrupt);
+    options.interrupt = watch.flag();
     SearchResult result = by_shape(options) ? run_search(shaped(options), exact(options), show)
                                             : run_search(system_, options, show);
     static_cast<CrashCounts&>(result) += counts() - before;
@@ -142,6 +182,10 @@ class DiskCheck : public Check {
     system_.initial(initial);
     Replayed replayed = DiskTeller(system_.workers()).run(initial, steps);
     replayed.story.system = setup().kind.version;
+    // What was seen cannot be relied on.
+    const bool is_here = setup().kind.isolation != Isolation::kProcess;
+    if (const auto trouble = is_here && setup().trouble ? setup().trouble() : std::nullopt)
+      replayed.cannot_happen = *trouble;
     return replayed;
   }
 
@@ -176,6 +220,8 @@ class DiskCheck : public Check {
 
   // The number of syncs and power cuts is that of the script.
   Status follow(const Script& script) override {
+    if (setup().recording != nullptr)
+      return bad_input("a log is played as it is: leave out --script or --log");
     for (const Script::Line& line : script.lines())
       for (const Op& op : line.ops)
         if (const std::string why = cannot_do(op); !why.empty())
@@ -193,6 +239,8 @@ class DiskCheck : public Check {
 
   // The names of a workload of ACE are its own, so only what the target cannot hold limits them.
   Status follow_ace(uint32_t core_ops) override {
+    if (setup().recording != nullptr)
+      return bad_input("a log is played as it is: leave out --workload ace or --log");
     if (setup().start.damage != nullptr || setup().start.unmounted)
       return bad_input(
           "--workload ace begins with a mounted system, and this start is damaged or not mounted");
@@ -220,6 +268,7 @@ class DiskCheck : public Check {
     return "the power went only right after a call that had promised something, and nothing that was written "
            "was lost: to prove, use another value of crash";
   }
+  std::string repairs() const override { return setup().kind.repairs; }
   std::string snapshots() const override { return setup().kind.snapshots; }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "finding/catalogue_bits_for_test.h"
 #include "machine/marks.h"
 #include "machine/toy_target_for_test.h"
@@ -127,6 +129,29 @@ TEST(DiskCheckTest, TroubleOfTheHarnessIsToldAndEndsInNoVerdict) {
   EXPECT_EQ(result.stopped, Stop::kHarness);
   ASSERT_TRUE(result.trouble);
   EXPECT_EQ(result.trouble->message, "it is broken");
+}
+
+// Story: a kernel that did not do the same again was told of after an hour, at the end of the search.
+TEST(DiskCheckTest, TroubleEndsTheSearchAtOnce) {
+  DiskSetup setup = toy_setup();
+  constexpr uint32_t kDepth = 6;
+  const SearchResult whole = search(setup, kDepth);
+  std::atomic<bool> broken{false};
+  setup.trouble = [&] { return broken ? std::optional<std::string>("it is broken") : std::nullopt; };
+  EXPECT_EQ(search(setup, kDepth).transitions, whole.transitions);
+  broken = true;
+  const SearchResult ended = search(setup, kDepth);
+  EXPECT_EQ(ended.stopped, Stop::kHarness);
+  EXPECT_LT(ended.transitions, whole.transitions);
+}
+
+// What is replayed while the target is in trouble shows nothing.
+TEST(DiskCheckTest, AReplayInTroubleSaysSo) {
+  DiskSetup setup = toy_setup();
+  setup.trouble = [] { return std::optional<std::string>("it is broken"); };
+  const auto check = make_disk_check(setup);
+  ASSERT_TRUE(check);
+  EXPECT_EQ((*check)->replay({}).cannot_happen, "it is broken");
 }
 
 TEST(DiskCheckTest, ASearchByShapeProvesNothing) {

@@ -44,7 +44,9 @@ DiskTeller::DiskTeller(WorkerPool& workers)
     : worker_(workers),
       kind_(workers.plan().setup.kind),
       writes_(workers.plan().blank.geometry(), worker_->machine().target()),
-      names_(workers.plan().blank.geometry()) {}
+      names_(workers.plan().blank.geometry()) {
+  if (const Recording* recording = workers.plan().setup.recording.get()) played_ = recording->begin();
+}
 
 bool DiskTeller::cannot(std::string why) {
   cannot_happen_ = std::move(why);
@@ -89,6 +91,15 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
   if (step.kind != Step::Kind::kOp)
     return cannot(
         fmt::format("step {} is one of interleaved tasks, and this target runs whole ops", step.id));
+  const DiskSetup& setup = worker_->plan().setup;
+  if (setup.recording != nullptr) {
+    if (op.kind != OpKind::kPlay) return cannot(fmt::format("step {}: a log has no op but play", step.id));
+    if (state.script_at != 0)
+      return cannot(fmt::format("step {}: after a power cut no more of a log is played", step.id));
+    if (op.offset <= played_ || op.offset > setup.recording->end())
+      return cannot(fmt::format("step {}: the log is played up to entry {}, and this step leads to {} of {}",
+                                step.id, played_, op.offset, setup.recording->end()));
+  }
   if (state.damaged != (op.kind == OpKind::kFsck))
     return cannot(fmt::format("step {} {}", step.id,
                               state.damaged ? "needs a mounted system, and this one begins damaged"
@@ -103,7 +114,6 @@ bool DiskTeller::can_begin(const Step& step, const Op& op, const DiskSystemState
   if (!step.cuts.empty() && (!worker_->plan().setup.cuts.enabled || state.damaged))
     return cannot(fmt::format("step {} has a power cut, and the power never goes there", step.id));
   // The judges declare what can be found with these settings, and nothing else.
-  const DiskSetup& setup = worker_->plan().setup;
   if (step.cuts.size() > size_t{setup.cuts.nesting} + 1)
     return cannot(fmt::format("step {} has {} power cuts, and with nesting={} there are at most {}", step.id,
                               step.cuts.size(), setup.cuts.nesting, setup.cuts.nesting + 1));
@@ -348,6 +358,7 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
   step.kind = op.kind == OpKind::kRead ? StoryStep::Kind::kVerify : StoryStep::Kind::kOp;
   step.step = named.id;
   step.op = to_text(op);
+  step.task = process_of(op, worker_->plan().bounds.variety.processes);
   step.text =
       cut || episode.is_dead() ? "does not return" : fmt::format("answers {}", answer_of(episode.answer));
   if (episode.failed)
@@ -362,6 +373,11 @@ void DiskTeller::tell_op(const Op& op, const Step& named) {
     step.text +=
         fmt::format("; says that {} stable", stable == Stable::kThisCallToo ? "it is" : "all before it is");
   tell_writes(step, machine.disk().log, episode.events_before, worker_->from().disk.current);
+  if (const Recording* recording = worker_->plan().setup.recording.get()) {
+    step.text = recording->describe(op);
+    writes_.label(step.writes, recording->names(played_, op.offset));
+    played_ = op.offset;
+  }
   const FindingBits findings = findings_;
   const OpResult& expected = worker_->reference().expected();
   const bool answered_wrong = episode.answer != expected;
@@ -517,7 +533,10 @@ void DiskTeller::tell_recovery(StoryStep& step, FindingBits findings, const Reco
             "what recovery brings back when it is not interrupted");
   if (found(findings, FindingKind::kTwoOutcomes))
     observe(FindingKind::kTwoOutcomes,
-            fmt::format("{} its check: {}", alone ? "with" : "without",
+            fmt::format("{}: {}",
+                        notes.other_mode ? "after its check in the cautious mode"
+                        : alone          ? "with its check"
+                                         : "without its check",
                         notes.other_way.error != 0 ? errno_text(notes.other_way.error)
                                                    : first_difference(notes.other_way.tree, recovery.tree)),
             alone ? "what the mount alone brings back" : "what the check and the mount bring back");

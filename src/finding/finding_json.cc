@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 4> kKindNames = {"op", "begin", "advance", "cut"};
 constexpr std::array<std::string_view, 2> kFailureNames = {"access", "allocation"};
-constexpr std::array<std::string_view, 8> kReportKeys = {"depth", "ops",    "crashes",     "token",
-                                                         "story", "writes", "explanation", "system"};
+constexpr std::array<std::string_view, 9> kReportKeys = {
+    "depth", "ops", "crashes", "token", "story", "writes", "explanation", "system", "confirmed"};
 constexpr size_t kMostKeys = 1000;
 constexpr int kDeepest = 100;
 

@@ -64,6 +64,10 @@ std::vector<NotTried> not_tried(const DiskSetup& setup, OpSet performed) {
     if (setup.failures.most == 0)
       add(foreign ? "failing disk accesses and allocations" : "failing disk accesses", "failures=1");
   }
+  if (setup.recording != nullptr) {
+    all.push_back({"all that was not recorded", ""});
+    return all;
+  }
   if (setup.script != nullptr) {
     all.push_back({"ops that the script does not name", ""});
     return all;

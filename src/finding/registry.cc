@@ -56,8 +56,12 @@ Result<NamedCheck> CheckRegistry::make(std::string_view name,
 Result<NamedCheck> CheckRegistry::make(const CheckEntry& entry, const std::vector<std::string>& settings) {
   Result<Options> options = Options::parse(entry.options, settings);
   if (!options) return options.error();
+  if (const Status settled = entry.settle ? entry.settle(*options) : Status(); !settled)
+    return settled.error();
   Result<std::unique_ptr<Check>> check = entry.make(*options);
   if (!check) return check.error();
+  for (const std::string& setting : (*check)->settled())
+    if (Status s = options->set(setting); !s) return s.error();
   NamedCheck named{{.target = entry.name, .settings = {}}, *std::move(check)};
   std::istringstream words(options->text());
   for (std::string word; words >> word;) named.setup.settings.push_back(word);

@@ -30,6 +30,10 @@ struct CheckEntry {
   Isolation isolation = Isolation::kNone;
   // A check without options of a search is a campaign: several searches, from cheap to stern.
   bool in_stages = false;
+  // Completes the options before a check is made: what is set here goes into findings. Null: nothing.
+  std::function<Status(Options& options)> settle = {};
+  // A finding is replayed so often when it is told, each time with a target that is made anew.
+  uint32_t confirmations = 0;
 };
 
 // Makes entries for targets that are not in the list, for example of the path of a library.

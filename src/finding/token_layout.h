@@ -81,7 +81,7 @@ struct OpForm {
 inline constexpr uint8_t kNoOp = kPlainAdvance;  // the op is empty
 inline constexpr uint8_t kTextOp = kPlainText;   // the op as one string
 // clang-format off
-inline constexpr std::array<OpForm, 49> kOpForms{{
+inline constexpr std::array<OpForm, 50> kOpForms{{
     {0, "create", "S"},         {1, "mkdir", "S"},         {2, "unlink", "S"},        {3, "rmdir", "S"},
     {4, "rename", "SS"},        {5, "link", "SS"},         {6, "symlink", "SS"},      {7, "write", "SNN"},
     {8, "append", "SN"},        {9, "truncate", "SN"},     {10, "read", "SNN"},       {11, "readdir", "S"},
@@ -95,7 +95,7 @@ inline constexpr std::array<OpForm, 49> kOpForms{{
     {39, "zero_range", "SNN"},  {40, "exchange", "SS"},        {41, "rename_new", "SS"},
     {42, "write_direct", "SNN"},{43, "write_direct", "SNNV"},  {44, "write_mapped", "SNN"},
     {45, "write_mapped", "SNNV"},{46, "msync", "S"},           {47, "syncfs", ""},
-    {48, "commit", ""},
+    {48, "commit", ""},         {49, "play", "N"},
 }};
 // clang-format on
 

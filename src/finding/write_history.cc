@@ -62,6 +62,13 @@ std::vector<uint32_t> WriteHistory::add(const Log& log, size_t from, const std::
   return added;
 }
 
+void WriteHistory::label(const std::vector<uint32_t>& numbers, const std::vector<std::string>& labels) {
+  for (size_t i = 0; i < std::min(numbers.size(), labels.size()); ++i) {
+    std::string& label = at(numbers[i]).label;
+    label = label.empty() ? labels[i] : labels[i] + ", " + label;
+  }
+}
+
 std::vector<WriteRecord> WriteHistory::describe(const Log& log, size_t from, size_t end, const Image& before,
                                                 uint32_t number) const {
   std::vector<WriteRecord> described;

@@ -33,6 +33,9 @@ class WriteHistory {
   std::vector<WriteRecord> describe(const Log& log, size_t from, size_t end, const Image& before,
                                     uint32_t number) const;
 
+  // Writes by their numbers, and what is said of each beside its block.
+  void label(const std::vector<uint32_t>& numbers, const std::vector<std::string>& labels);
+
   // Every pending write has reached the disk, except those in this log.
   void persist_all_but(const Log& in_doubt);
   // A power cut: what became of the writes of its epoch. Writes from `next_serial` on had not been issued.

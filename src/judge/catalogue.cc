@@ -53,7 +53,9 @@ constexpr std::array kCatalogue = {
         FindingKind::kHiddenError, "O4", "hidden-error", Severity::kCritical,
         "the disk or an allocation failed an op, which gave another answer than that error and was wrong"},
     FindingInfo{FindingKind::kTwoOutcomes, "R7", "two-outcomes", Severity::kCritical,
-                "the mount alone brings back something else than the check and the mount"},
+                "two ways of recovery bring back different things: the mount alone and the check with it, or "
+                "two modes "
+                "of the check"},
     FindingInfo{FindingKind::kFlashMisuse, "D2", "flash-misuse", Severity::kCritical,
                 "the system programs a flash page that is not erased (on NOR: bits to 1 that are 0), or "
                 "erases a part of "

@@ -43,7 +43,9 @@ ReferenceJudge::ReferenceJudge(const DiskSetup& setup)
       this_stable_(during_) {}
 
 Expectation ReferenceJudge::expect(Tree tree) const {
-  return {setup_.kind.claims.contract, std::move(tree), rules_of(setup_.kind)};
+  ContractRules rules = rules_of(setup_.kind);
+  rules.sees_all = setup_.recording == nullptr;
+  return {setup_.kind.claims.contract, std::move(tree), rules};
 }
 
 std::vector<FindingKind> ReferenceJudge::may_find() const {
@@ -66,6 +68,8 @@ void ReferenceJudge::op_ended(const OpEnd& end, Opinion& opinion) {
   const Op op = shortened(episode);
   expected_ = sisyfs::apply(op, tree);
   if (episode.op.kind == OpKind::kRestore) tree = **saved_;
+  if (episode.op.kind == OpKind::kPlay && setup_.recording != nullptr)
+    tree = setup_.recording->tree_after(episode.op);
   if (episode.is_dead()) {
     // It has given no answer.
     during_ = after_ = *from_;

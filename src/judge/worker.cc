@@ -79,7 +79,7 @@ Result<CheckPlan> CheckPlan::make(DiskSetup setup, MakeJudges further) {
     return fits.error();
   if (setup.start.image != StartImage::kNew && setup.start.unmounted)
     return bad_input("first_mount=on begins on a new disk, and start has another one");
-  bounds.variety.ballast = setup.start.image != StartImage::kNew;
+  bounds.variety.ballast |= setup.start.image != StartImage::kNew;
   if (const Result<Workload> workload = Workload::make(bounds); !workload) return workload.error();
   const CheckRules rules = check_rules(setup);
   KindTable kinds = kinds_of(setup, rules, further);
@@ -396,6 +396,8 @@ bool Worker::begin_comeback(const Recovery& recovery, DiskSystemState& to) const
   to.script_at = op_.place.next;
   if (setup_.script != nullptr && setup_.script->demands()) to.script_at |= DiskSystemState::kAfterCut;
   if (setup_.ace != nullptr) to.script_at = AceWorkload::kEnd;
+  // What would have been written after the power cut is not known.
+  if (setup_.recording != nullptr) to.script_at = static_cast<uint32_t>(setup_.script->lines().size());
   to.last_ops = from_->last_ops << 8 | DiskSystemState::kCut | op_.letter;
   to.shape = recovery.tree.shape();
   return true;

@@ -96,7 +96,9 @@ void set_workload(const Options& options, DiskSetup& setup) {
   if (options.has("sync_writes") && options.flag("sync_writes"))
     bounds.ops = bounds.ops | OpSet(OpKind::kWriteSync);
   if (options.flag("remount")) bounds.ops = bounds.ops | OpSet(OpKind::kRemount);
-  bounds.handles = options.has("handles") && options.flag("handles");
+  // Two processes differ in what they have open.
+  const bool two = options.has("tasks") && options.has("handles") && options.integer("tasks") == 2;
+  bounds.handles = two || (options.has("handles") && options.flag("handles"));
   if (bounds.handles) bounds.ops = bounds.ops | OpSet(OpKind::kOpen, OpKind::kClose);
   const auto on = [&](const char* name) { return options.has(name) && options.flag(name); };
   if (on("modes")) bounds.ops = bounds.ops | OpSet(OpKind::kChmod), bounds.variety.modes = {0644, 0600};
@@ -109,6 +111,7 @@ void set_workload(const Options& options, DiskSetup& setup) {
       bounds.ops = bounds.ops | OpSet(OpKind::kGetxattr, OpKind::kListxattr);
   }
   if (bounds.handles) add_numbered_handles(on("reads"), bounds);
+  if (two) bounds.variety.processes = 2;
   bounds.variety.odd = on("odd");
   bounds.one_write = options.flag("one_write");
   bounds.max_files = count("files");
@@ -169,6 +172,13 @@ FreshContent fresh_of(const Options& options) {
 OptionSpec both_ways_spec(bool by_default) {
   return OptionSpec::flag("both_ways", by_default,
                           "recovery by mount alone must give the same tree as fsck and mount");
+}
+
+OptionSpec both_modes_spec() {
+  return OptionSpec::flag(
+      "both_modes", false,
+      "the cautious mode of the repair tool (e2fsck -p) must bring back the same tree as its "
+      "full one, or say that it cannot repair");
 }
 
 OptionSpec first_mount_spec() {
@@ -239,8 +249,9 @@ void set_cuts(const Options& options, DiskSetup& setup) {
   setup.cuts.nesting = static_cast<uint32_t>(options.integer("nesting"));
   setup.cuts.all_nested = options.flag("all_nested");
   setup.start.unmounted = options.has("first_mount") && options.flag("first_mount");
-  if (options.has("start") && options.choice_text("start") == "aged") setup.start.image = StartImage::kAged;
-  if (options.has("start") && options.choice_text("start") == "full") setup.start.image = StartImage::kFull;
+  if (options.has("start") && options.value_text("start") == "aged") setup.start.image = StartImage::kAged;
+  if (options.has("start") && options.value_text("start") == "full") setup.start.image = StartImage::kFull;
+  setup.recovery.both_modes = options.has("both_modes") && options.flag("both_modes");
   setup.recovery.both_ways = options.has("both_ways") && options.flag("both_ways");
 }
 

@@ -44,6 +44,8 @@ FreshContent fresh_of(const Options& options);
 
 // The option both_ways, for targets that can recover by mount alone. set_cuts() reads it.
 OptionSpec both_ways_spec(bool by_default = false);
+// The option both_modes, for targets whose check has two modes of repair. set_cuts() reads it.
+OptionSpec both_modes_spec();
 // The option first_mount, for targets that can be saved while they are not mounted. set_cuts() reads it.
 OptionSpec first_mount_spec();
 

@@ -97,6 +97,11 @@ int Machine::run_start(Tree* tree) {
   const StartSetup& start = setup_.start;
   if (start.ops.empty() && start.damage == nullptr && start.image == StartImage::kNew) return 0;
   if (const int error = target_->mount(media_)) return error;
+  if (start.image != StartImage::kNew) {
+    Walk made = target_->walk();  // by format
+    if (made.error != 0) return made.error;
+    *tree = std::move(made.tree);
+  }
   for (const Op& op : setup_.start.ops) {
     const OpResult expected = sisyfs::apply(op, *tree), answer = target_->apply(op);
     if (!(answer == expected)) return answer.error != 0 ? answer.error : EIO;

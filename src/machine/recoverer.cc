@@ -139,6 +139,10 @@ void Recoverer::carry_out(const Image& image, LazyStates* run, Recovery& out, Re
     if (notes != nullptr)
       notes->strayed = alone_ ? "the mount after its repair" : "the mount without its check";
   }
+  if (is_sound() && !out.two_outcomes && setup_.recovery.both_modes && repairs && setup_.kind.has_preen) {
+    compare_modes(image, run, out, notes);
+    if (notes != nullptr) notes->strayed = "the repair in its cautious mode";
+  }
   out.sound = is_sound() && !out.two_outcomes;
   media_.watch(nullptr);
   if (notes != nullptr) notes->log = media_.state().log;
@@ -256,6 +260,26 @@ void Recoverer::compare_ways(const Image& image, LazyStates* run, Recovery& out,
   load_again(image, run);
   report_.clear();
   if (alone_) check_->fsck(media_, FsckMode::kRepair, &report_);
+  compare_mount(out, notes);
+}
+
+void Recoverer::compare_modes(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes) {
+  load_again(image, run);
+  report_.clear();
+  check_->fsck(media_, FsckMode::kPreen, &report_);
+  const bool refused =
+      report_.error != 0 || std::any_of(report_.problems.begin(), report_.problems.end(),
+                                        [](const Problem& problem) { return !problem.repaired; });
+  if (refused) {
+    (void)marks_of(marks_);
+    out.faults |= take_faults();
+    return;
+  }
+  compare_mount(out, notes);
+  if (notes != nullptr) notes->other_mode = true;
+}
+
+void Recoverer::compare_mount(Recovery& out, RecoveryNotes* notes) {
   const int error = target_.mount(media_);
   const Walk walk = error == 0 ? target_.walk() : Walk{error, Path("/"), {}};
   (void)marks_of(marks_);

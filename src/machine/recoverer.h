@@ -90,6 +90,9 @@ class Recoverer {
   void load_again(const Image& image, LazyStates* run);
   // Mounts, unmounts and checks, without any repair. Adds to `out`.
   void check_after_mount(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
+  // Mounts after the cautious mode of the repair, if that repairs all, and compares. Adds to `out`.
+  void compare_modes(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
+  void compare_mount(Recovery& out, RecoveryNotes* notes);
   // Mounts the other way, without the repair or with it, and compares. Adds to `out`.
   void compare_ways(const Image& image, LazyStates* run, Recovery& out, RecoveryNotes* notes);
   // Recovers once more and then does the first write, for power cuts in it.

@@ -128,6 +128,32 @@ TEST(RecovererTest, TheMountAloneIsComparedOnDemand) {
   EXPECT_FALSE(recover(true, false));
 }
 
+TEST(RecovererTest, TwoModesOfTheRepairAreComparedOnDemand) {
+  const auto recover = [](ToyMistakes mistakes, bool both_modes, bool has_preen = true) {
+    mistakes.has_check = true;
+    mistakes.problem = ToyProblem::kHarmless;
+    DiskSetup setup = setup_of(mistakes);
+    setup.recovery.both_modes = both_modes;
+    setup.kind.has_preen = has_preen;
+    Crashed crashed(setup, {{1, 1}, {2, 1}, {4, 1}});
+    const Recovery& recovery = crashed.recover();
+    EXPECT_TRUE(recovery.alive);
+    EXPECT_EQ(recovery.sound, !recovery.two_outcomes);
+    const bool two_outcomes = recovery.two_outcomes;
+    const RecoveryNotes notes = crashed.recoverer.notes(*crashed.state);
+    EXPECT_EQ(notes.other_mode && notes.other_way.error == 0 &&
+                  notes.other_way.tree == ToyTarget::tree_of(ToyTarget::kA),
+              two_outcomes);
+    return two_outcomes;
+  };
+  EXPECT_FALSE(recover({}, true)) << "the twin";
+  EXPECT_TRUE(recover({.preen = ToyPreen::kDropsB}, true));
+  EXPECT_FALSE(recover({.preen = ToyPreen::kDropsB}, false));
+  EXPECT_FALSE(recover({.preen = ToyPreen::kDropsB}, true, false)) << "it has one mode";
+  EXPECT_FALSE(recover({.preen = ToyPreen::kRefuses}, true))
+      << "what it does not repair it need not bring back";
+}
+
 // Regression: a system that says that its mount recovers was repaired before each mount, so a mount that
 // recovers nothing was not seen.
 TEST(RecovererTest, AMountThatRecoversIsNotRepairedFirst) {

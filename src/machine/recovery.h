@@ -48,7 +48,7 @@ struct Recovery {
   bool out_of_range = false;  // an access beyond the disk
   bool flash_misused = false;
   bool unusable = false;      // the trial of use failed
-  bool two_outcomes = false;  // the mounts with and without the repair brought back different trees
+  bool two_outcomes = false;  // two ways of recovery that are compared brought back different trees
   bool sound = false;         // alive, and nothing above speaks against it
   // The rest is valid where it is alive.
   Snapshot memory;
@@ -85,7 +85,8 @@ struct RecoveryNotes {
   TrialNotes trial;
   std::string fault;                      // the fault of the target, in words
   std::vector<std::string> fault_frames;  // and where its code was
-  Walk other_way;  // where the mount without the repair, or with it, brought something else back
+  Walk other_way;           // where the other way of recovery that is compared brought something else back
+  bool other_mode = false;  // it was the cautious mode of the repair; else the mount without it, or with it
   // The part of the recovery that made accesses that are not allowed.
   const char* strayed = "recovery";
   Log log;  // with these accesses

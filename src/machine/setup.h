@@ -17,6 +17,7 @@
 #include "crash/device_model.h"
 #include "disk/media.h"
 #include "explore/search.h"
+#include "machine/recording.h"
 #include "machine/start_image.h"
 #include "target/target_kind.h"
 #include "workload/ace.h"
@@ -53,7 +54,9 @@ struct RecoverySetup {
   bool mount_alone = false;
   // With nesting: the first write after a recovery counts as a part of it, and the power goes in it too.
   bool with_first_write = false;
-  bool both_ways = false;        // the mount alone must bring back what the repair and the mount do (R7)
+  bool both_ways = false;  // the mount alone must bring back what the repair and the mount do (R7)
+  // The cautious mode of the repair must bring back what the repair does, or say that it cannot repair (R7).
+  bool both_modes = false;
   bool report_repaired = false;  // harmless problems that were repaired are findings; otherwise marks
 };
 
@@ -88,6 +91,7 @@ struct DiskSetup {
   MoveLimits limits;
   std::shared_ptr<const Script> script;    // its ops are tried instead of those of `bounds`; null: none
   std::shared_ptr<const AceWorkload> ace;  // likewise the workloads of ACE; null: none
+  std::shared_ptr<const Recording> recording;  // what the ops play of the script play; null: they are calls
   unsigned memo_bits = 12;                 // each worker remembers up to 2^this recoveries, and as many walks
   // Names of the options of the target: a report suggests only these.
   std::vector<std::string> options;

@@ -138,5 +138,32 @@ TEST(StartImageTest, TheWorkloadLeavesTheBallastAlone) {
   }
 }
 
+// A disk of the user has any names, and links.
+TEST(StartImageTest, FilesWithNamesOfTheWorkloadAreNoBallast) {
+  Room room;
+  Bounds bounds = bounds_for(room.kind, room.wanted);
+  bounds.variety.ballast = true;
+  const Path mine("/" + bounds.names.front());
+  Tree tree;
+  for (const Op& op :
+       {Op::of(OpKind::kCreate, Path("/theirs")), Op::of(OpKind::kLink, Path("/theirs"), Path("/same")),
+        Op::of(OpKind::kLink, Path("/theirs"), Path("/again")), Op::of(OpKind::kCreate, mine)})
+    ASSERT_EQ(apply(op, tree).error, 0) << to_text(op);
+  Result<Workload> workload = Workload::make(bounds);
+  ASSERT_TRUE(workload);
+  std::vector<Candidate> all;
+  workload->from(tree, &all);
+  bool unlinks = false, creates = false;
+  for (const Candidate& candidate : all) {
+    unlinks |= candidate.op.kind == OpKind::kUnlink && candidate.op.path == mine;
+    creates |= candidate.op.kind == OpKind::kCreate;
+    for (const Path& path : {candidate.op.path, candidate.op.other})
+      for (const char* name : {"/theirs", "/same", "/again"})
+        EXPECT_NE(path, Path(name)) << to_text(candidate.op);
+  }
+  EXPECT_TRUE(unlinks);
+  EXPECT_EQ(creates, bounds.max_files > 1) << "a file with three names counts as none";
+}
+
 }  // namespace
 }  // namespace sisyfs::start_image_test

@@ -34,6 +34,10 @@ inline constexpr ProblemKind kToyProblems[] = {
 };
 inline constexpr const char* kToyMarks[] = {"mount finished a rename"};
 
+// The cautious mode of the offline check. One that drops /b makes a mistake; one that repairs nothing says
+// so.
+enum class ToyPreen : uint8_t { kRight, kDropsB, kRefuses };
+
 struct ToyMistakes {
   bool wrong_errno = false;   // unlink answers EPERM
   bool wrong_effect = false;  // create of /b removes /a
@@ -56,6 +60,7 @@ struct ToyMistakes {
   ToyProblem problem = ToyProblem::kNamed;
   bool repairs = true;
   bool repair_drops_b = false;  // a mistake: a repair takes /b with it
+  ToyPreen preen = ToyPreen::kRight;
 };
 
 class ToyTarget : public Target,
@@ -145,8 +150,11 @@ class ToyTarget : public Target,
     uint8_t hint = 0;
     if (!get(4, hint)) report->error = EIO;
     if (hint == 0) return;
-    const bool repaired = mode == FsckMode::kRepair && mistakes_.repairs && put(4, 0) && flush();
-    if (repaired && mistakes_.repair_drops_b) (void)(put(2, 0) && flush());
+    const bool preens = mode == FsckMode::kPreen;
+    const bool repairs = mode == FsckMode::kRepair || (preens && mistakes_.preen != ToyPreen::kRefuses);
+    const bool repaired = repairs && mistakes_.repairs && put(4, 0) && flush();
+    if (repaired && (mistakes_.repair_drops_b || (preens && mistakes_.preen == ToyPreen::kDropsB)))
+      (void)(put(2, 0) && flush());
     report->add(static_cast<uint16_t>(mistakes_.problem), repaired, {4});
   }
 

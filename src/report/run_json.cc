@@ -130,6 +130,10 @@ Json to_json(const ToldFinding& told) {
   json["crashes"] = told.story.crashes();
   if (!told.story.system.empty()) json["system"] = told.story.system;
   json["token"] = make_token(told.finding);
+  if (const auto& confirmed = told.confirmed)
+    json["confirmed"] = {{"times", confirmed->times},
+                         {"of", confirmed->of},
+                         {"differs", confirmed->differs.empty() ? Json() : Json(confirmed->differs)}};
   json["story"] = Json::array();
   for (const StoryStep& step : told.story.steps) json["story"].push_back(to_json(step));
   json["writes"] = Json::array();

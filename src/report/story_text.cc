@@ -271,6 +271,19 @@ std::string story_summary(const Finding& finding, const Story& story, const Text
   return wrapped(text, 4, style);
 }
 
+// "Confirmed 3 of 3".
+std::string confirmed_line(const ToldFinding& told, bool by_name, const TextStyle& style) {
+  const Confirmed& confirmed = *told.confirmed;
+  std::string text = "  ";
+  if (by_name) text += fmt::format("{}: ", info(told.finding.kind).name);
+  text += fmt::format("{} {} of {}", by_name ? "confirmed" : "Confirmed", confirmed.times, confirmed.of);
+  if (confirmed.times < confirmed.of)
+    text += fmt::format(
+        " times only: the target does not do the same each time. In a replay without the finding: {}",
+        printable(confirmed.differs));
+  return wrapped(text, 4, style);
+}
+
 bool have_same_steps(const ToldFinding& one, const ToldFinding& other) {
   return one.finding.steps == other.finding.steps && one.finding.setup == other.finding.setup;
 }
@@ -288,6 +301,8 @@ std::string tell(std::span<const ToldFinding> findings, const TextStyle& style) 
     out += fmt::format("  Replay{}: ./sisyfs replay {}\n",
                        findings.size() == 1 ? "" : fmt::format(" {}", info(told.finding.kind).name),
                        make_token(told.finding));
+  for (const ToldFinding& told : findings)
+    if (told.confirmed) out += confirmed_line(told, findings.size() != 1, style);
   return out;
 }
 

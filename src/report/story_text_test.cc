@@ -218,6 +218,18 @@ TEST(StoryTextTest, AModelInStepsHasAPowerCutOfItsOwn) {
                                  HasSubstr("\n    3  POWER CUT  the power goes")));
 }
 
+TEST(StoryTextTest, HowOftenAFindingWasConfirmedIsSaid) {
+  Told told;
+  told.op("create /a", "does not return");
+  EXPECT_EQ(told.text().find("onfirmed"), std::string::npos) << "it was not tried";
+  told.confirmed = Confirmed{.times = 3, .of = 3};
+  EXPECT_THAT(told.text(), HasSubstr("\n  Confirmed 3 of 3\n"));
+  told.confirmed = Confirmed{.times = 1, .of = 3, .differs = "no promise was broken"};
+  const std::string text = told.text();
+  EXPECT_THAT(text, HasSubstr("\n  Confirmed 1 of 3 times only: "));
+  EXPECT_THAT(text, HasSubstr("no promise was broken"));
+}
+
 // Story: a power cut after which the check and a call failed was told as two stories.
 TEST(StoryTextTest, FindingsWithTheSameStepsAreOneStory) {
   Told one(FindingKind::kNotClean), two(FindingKind::kNotUsable), other(FindingKind::kNotWalkable);

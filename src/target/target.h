@@ -61,6 +61,9 @@ constexpr bool is_dead(uint32_t faults) { return (faults & ~uint32_t{kLeaked | k
 enum class FsckMode : uint8_t {
   kCheck,   // report only; the disks are not written
   kRepair,  // repair what can be repaired
+  // Repair what is surely harmless to repair, and report all else as not repaired. Only where
+  // TargetKind::has_preen says that there is such a mode.
+  kPreen,
 };
 
 // --- optional abilities ----------------------------------------------------------------------------

@@ -81,10 +81,12 @@ struct TargetKind {
   // All disks together (disk/geometry.h). A block count of 0: no disk, and the power never goes.
   Geometry disks{.block_size = 512, .block_count = BlockCount(0)};
   bool has_fsck = false;    // instances implement ChecksOffline
+  bool has_preen = false;   // and have a cautious mode of repair, FsckMode::kPreen
   bool fsck_notes = false;  // a repair may write to a disk that needs none, to note that it was there
   uint32_t faults = 0;      // the faults (target.h) that an instance may have, as bits
   Isolation isolation = Isolation::kNone;
-  std::string version;    // of the system under check, where several exist: "Linux 6.1.176"
+  std::string version;  // of the system under check, where several exist: "Linux 6.1.176"
+  std::string repairs;  // how a repair tool reaches the disk, as a sentence; empty: there is no such program
   std::string snapshots;  // how memory is saved, as a sentence; empty: by a plain copy
   // A new instance, each time the same. Called from several threads unless isolated.
   std::function<std::unique_ptr<Target>()> make;

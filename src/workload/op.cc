@@ -127,6 +127,12 @@ void fill_data(const Op& op, uint64_t offset, std::span<std::byte> out) {
   }
 }
 
+uint32_t process_of(const Op& op, uint32_t processes) {
+  if (processes < 2 || !kHandleOps.has(op.kind)) return 0;
+  const uint32_t handle = Tree::handle_in(op.kind == OpKind::kOpenHandle ? op.other : op.path);
+  return handle >= Tree::kHandles / 2 ? 1 : 0;
+}
+
 void fill_value(const Op& op, std::span<std::byte> out) {
   const std::string_view path = op.path;
   Op named = op;
@@ -177,6 +183,7 @@ OpResult apply(const Op& op, Tree& tree) {
     case OpKind::kSync:
     case OpKind::kSyncfs:
     case OpKind::kCommit:
+    case OpKind::kPlay:
       return {};
     case OpKind::kWriteMapped:
       return write_mapped(op, tree);

@@ -72,8 +72,9 @@ enum class OpKind : uint8_t {
   kMsync,          // PATH: msync(MS_SYNC) of a mapping of the whole file
   kSyncfs,         //
   kCommit,         // the system writes back on its own account, as its background threads do
+  kPlay,           // ENTRY: no call; writes that were recorded elsewhere are played up to this entry
 };
-inline constexpr size_t kOpKinds = 48;
+inline constexpr size_t kOpKinds = 49;
 
 // "create", "mkdir", "write", "write @" for a write to a handle, ...
 const char* op_name(OpKind kind);
@@ -111,7 +112,11 @@ class OpSet {
   template <class... Kinds>
   constexpr explicit OpSet(Kinds... kinds)
       : bits_(((uint64_t{1} << static_cast<uint32_t>(kinds)) | ... | 0)) {}
-  static constexpr OpSet all() { return OpSet(Bits{(uint64_t{1} << kOpKinds) - 1}); }
+  // All that are calls.
+  static constexpr OpSet all() {
+    return OpSet(
+        Bits{((uint64_t{1} << kOpKinds) - 1) & ~(uint64_t{1} << static_cast<uint32_t>(OpKind::kPlay))});
+  }
 
   static constexpr OpSet of_bits(uint64_t bits) { return OpSet(Bits{bits}); }
   constexpr uint64_t bits() const { return bits_; }
@@ -143,6 +148,11 @@ inline constexpr OpSet kRangeOps(OpKind::kFallocate, OpKind::kFallocateKeep, OpK
 inline constexpr OpSet kLinuxOps =
     kRangeOps | OpSet(OpKind::kExchange, OpKind::kRenameNew) |
     OpSet(OpKind::kWriteDirect, OpKind::kWriteMapped, OpKind::kMsync, OpKind::kSyncfs, OpKind::kCommit);
+
+struct Op;
+// Which of two processes does this op, from 0: the second one has the upper half of the handles, and the
+// first one does all that is done by path.
+uint32_t process_of(const Op& op, uint32_t processes);
 
 struct Op {
   OpKind kind = OpKind::kSync;
@@ -178,6 +188,7 @@ struct Op {
     return {OpKind::kRead, 0, 0, length, offset, path, {}};
   }
   static Op chmod(const Path& path, uint32_t mode) { return {OpKind::kChmod, 0, 0, mode, 0, path, {}}; }
+  static Op play(uint64_t entry) { return {OpKind::kPlay, 0, 0, 0, entry, {}, {}}; }
 
   // The errno that is demanded, 0 for success.
   int demanded() const { return demand - 1; }
@@ -235,7 +246,8 @@ void fill_value(const Op& op, std::span<std::byte> out);
 // fsck, snapshot and restore answer EBUSY while a file is open. fsync and fdatasync change nothing, and fail
 // if the path cannot be opened. restore changes nothing here: the caller of snapshot keeps the tree to return
 // to. syncfs and commit are like sync. A mapping needs bytes of the file: write_mapped answers EINVAL if a
-// byte lies behind the end or there is none to store, and msync for an empty file.
+// byte lies behind the end or there is none to store, and msync for an empty file. play changes nothing here:
+// what it leads to the recording knows.
 OpResult apply(const Op& op, Tree& tree);
 
 // The text form, such as "rename /a /b"; see OpKind. A demanded answer follows: "append /a 512 expect

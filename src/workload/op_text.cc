@@ -84,6 +84,7 @@ constexpr std::array<Form, kOpKinds> kForms{{
     {"msync", {kPath}},
     {"syncfs", {}},
     {"commit", {}},
+    {"play", {kOffset}},
 }};
 
 const Form& form_of(OpKind kind) { return kForms[static_cast<size_t>(kind)]; }

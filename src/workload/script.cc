@@ -226,4 +226,15 @@ Result<Script> Script::parse(std::string_view text) {
   return script;
 }
 
+Script Script::of(const std::vector<Op>& ops) {
+  Script script;
+  for (const Op& op : ops) {
+    Line line;
+    line.ops = {op};
+    line.number = static_cast<uint32_t>(script.lines_.size() + 1);
+    script.lines_.push_back(std::move(line));
+  }
+  return script;
+}
+
 }  // namespace sisyfs

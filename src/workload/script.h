@@ -60,6 +60,9 @@ class Script {
   // The error names line and column.
   static Result<Script> parse(std::string_view text);
 
+  // A script of these ops, one after the other.
+  static Script of(const std::vector<Op>& ops);
+
   const std::vector<Line>& lines() const { return lines_; }
   // Whether the power may go during the ops of a line: in each line, unless the script says where.
   bool may_cut(const Line& line) const { return !has_crashes_ || line.crash; }

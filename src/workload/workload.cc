@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/mutant.h"
 #include "workload/next_version.h"
@@ -15,6 +16,11 @@ template <class T>
 Status check_pool(const char* what, const std::vector<T>& pool) {
   if (std::set<T>(pool.begin(), pool.end()).size() == pool.size()) return {};
   return bad_input(fmt::format("the pool of {} holds one twice", what));
+}
+
+// Whether an op of the workload may have made this name.
+bool is_own(const Bounds& bounds, std::string_view name) {
+  return std::find(bounds.names.begin(), bounds.names.end(), name) != bounds.names.end();
 }
 
 Status check_names(const Bounds& bounds) {
@@ -96,6 +102,7 @@ void Workload::find_path_nodes(const Tree& tree) {
 }
 
 void Workload::leave_out(const Tree& tree, NodeId id) {
+  if (std::exchange(seen_[static_cast<uint32_t>(id)], uint8_t{1}) != 0) return;
   ++left_out_[static_cast<size_t>(tree.node(id).type)];
   if (tree.node(id).type != FileType::kDirectory) return;
   for (const Tree::Entry& e : tree.children(id)) leave_out(tree, e.node);
@@ -105,7 +112,7 @@ void Workload::find_path_nodes_in(const Tree& tree, size_t directory) {
   const PathNode here = path_nodes_[directory];
   uint32_t deepest = here.depth;
   for (const Tree::Entry& e : tree.children(here.node)) {
-    if (bounds_.variety.ballast && directory == 0 && e.name().starts_with(kBallastName)) {
+    if (bounds_.variety.ballast && directory == 0 && !is_own(bounds_, e.name())) {
       leave_out(tree, e.node);
       continue;
     }

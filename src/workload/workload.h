@@ -27,7 +27,7 @@
 
 namespace sisyfs {
 
-// Names in the root that begin so are the ballast of a start (machine/start_image.h).
+// The names of the ballast of a start (machine/start_image.h) begin so.
 inline constexpr std::string_view kBallastName = "old";
 
 // What makes a workload wider than whole units at fixed places.
@@ -42,8 +42,11 @@ struct Variety {
   // Numbered handles that are open at the same time; 0: none. Files are removed, renamed and replaced under
   // them, and are also used by path.
   uint32_t max_handles = 0;
+  // With 2, the handles from "@3" on are those of a second process. Each may have max_handles / 2 of them.
+  uint32_t processes = 1;
   std::vector<uint16_t> modes;  // that chmod sets; of directories with the right to search
-  // There is a ballast: no op names it, and its files and directories do not count.
+  // What lies in the root under a name that is not one of Bounds::names is a ballast: no op names it, and its
+  // files and directories do not count.
   bool ballast = false;
 };
 
@@ -117,7 +120,7 @@ class Workload {
 
   void find_path_nodes(const Tree& tree);
   void find_path_nodes_in(const Tree& tree, size_t directory);
-  // Counts what is in the ballast. It has no links.
+  // Counts what is in the ballast.
   void leave_out(const Tree& tree, NodeId id);
   uint32_t count(const Tree& tree, FileType type) const {
     return tree.count(type) - left_out_[static_cast<size_t>(type)];

@@ -18,14 +18,22 @@ Path handle_path(uint32_t handle) {
 
 void Workload::add_numbered(const Tree& tree, std::vector<Candidate>* out) {
   if (bounds_.variety.max_handles == 0) return;
-  uint32_t used = 0, free = Tree::kHandles;
-  for (uint32_t i = Tree::kHandles; i-- > 0;) {
-    if (tree.behind(i) != kNoNode)
-      ++used;
-    else
-      free = i;
-  }
-  if (has(OpKind::kOpenHandle) && used < bounds_.variety.max_handles && free < Tree::kHandles) {
+  const uint32_t processes = bounds_.variety.processes, of_one = Tree::kHandles / processes;
+  uint32_t all_used = 0;
+  for (uint32_t process = 0; process < processes; ++process) {
+    uint32_t used = 0, free = Tree::kHandles;
+    for (uint32_t i = (process + 1) * of_one; i-- > process * of_one;) {
+      if (tree.behind(i) != kNoNode)
+        ++used;
+      else
+        free = i;
+    }
+    // Which of two processes opens a file first makes no difference: the first one does.
+    const bool is_first = process == 0 || all_used != 0;
+    all_used += used;
+    if (!has(OpKind::kOpenHandle) || used >= bounds_.variety.max_handles / processes || !is_first ||
+        free == Tree::kHandles)
+      continue;
     for (const PathNode& p : path_nodes_) {
       if (p.type == FileType::kFile && p.first)
         out->push_back({Op::of(OpKind::kOpenHandle, p.path, handle_path(free))});

@@ -52,6 +52,30 @@ TEST(NumberedHandlesTest, NoMoreAreOpenThanAllowed) {
   EXPECT_THAT(ops_of(three, tree), Contains("open /a @3"));
 }
 
+// Each has handles of its own, and the first one begins.
+TEST(NumberedHandlesTest, TwoProcessesOpenFiles) {
+  Bounds two = numbered();
+  two.variety.processes = 2;
+  EXPECT_THAT(ops_of(two, tree_of({"create /a"})), ElementsAre("open /a @1"));
+  EXPECT_THAT(ops_of(two, tree_of({"create /a", "open /a @1"})),
+              ElementsAre("open /a @3", "append @1 1", "fsync @1", "fdatasync @1", "close @1"));
+  EXPECT_THAT(ops_of(two, tree_of({"create /a", "open /a @1", "open /a @3"})),
+              ElementsAre("append @1 1", "append @3 1", "fsync @1", "fdatasync @1", "close @1", "fsync @3",
+                          "fdatasync @3", "close @3"));
+  two.variety.max_handles = 4;
+  EXPECT_THAT(ops_of(two, tree_of({"create /a", "open /a @1", "open /a @3"})),
+              testing::IsSupersetOf({"open /a @2", "open /a @4"}));
+}
+
+TEST(NumberedHandlesTest, AHandleSaysWhichProcessItIs) {
+  for (const auto& [text, process] :
+       {std::pair{"write @2 0 1", 0u}, std::pair{"write @3 0 1", 1u}, std::pair{"open /a @4", 1u},
+        std::pair{"open /a @1", 0u}, std::pair{"fsync /a", 0u}}) {
+    EXPECT_EQ(process_of(*parse_op(text), 2), process) << text;
+    EXPECT_EQ(process_of(*parse_op(text), 1), 0u) << text;
+  }
+}
+
 TEST(NumberedHandlesTest, AFileWithoutANameIsUsedUntilItIsClosed) {
   Bounds bounds = numbered(OpSet(OpKind::kReadHandle, OpKind::kStatHandle, OpKind::kRemount));
   EXPECT_THAT(ops_of(bounds, tree_of({"create /a", "append /a 2", "open /a @1", "unlink /a"})),

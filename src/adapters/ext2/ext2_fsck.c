@@ -1,12 +1,13 @@
 /* The real e2fsck, as repair and as judge.
  *
- * It runs on a copy in memory of what it needs of the disk (ext2_reads.h): with -fy to repair, with -fn to
- * look. Its time is the disk's, by E2FSCK_TIME; its settings are its defaults, whatever this machine is
- * configured to. After a repair that changed something it runs once more with -fn: what that finds was not
- * repaired at once, which e2fsck promises, and is reported as such.
+ * It runs on the disk itself, whose every read, write and flush it makes is seen in its order
+ * (repair/repair_tool.h): with -fy to repair, with -fn to look. Its time is the disk's, by E2FSCK_TIME; its
+ * settings are its defaults, whatever this machine is configured to. After a repair that found something it
+ * runs once more with -fn: what that finds was not repaired at once, which e2fsck promises, and is reported
+ * as such.
  *
- * What it changed is written back in the order of e2fsck's last step: everything, a flush, the superblock, a
- * flush. In between e2fsck itself writes through a cache of the kernel in no order that it promises.
+ * Where the kernel does not let its accesses be seen, what it changed is written back in the order of
+ * e2fsck's last step: everything, a flush, the superblock, a flush.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,15 +17,14 @@
 
 #include "adapters/ext2/ext2_fs.h"
 #include "adapters/ext2/ext2_problems.h"
-#include "adapters/ext2/ext2_reads.h"
 #include "adapters/repair/repair_tool.h"
 
 enum { kDeadlineMs = 3000 };
 /* Bits of e2fsck's exit code. */
 enum { kCorrected = 1, kReboot = 2, kUncorrected = 4 };
 
-static int run(const sisyfs_disk* disk, const struct repair_image* image, const char* how,
-               struct repair_run* out) {
+static int run(struct repair_image* image, enum repair_purpose purpose, struct repair_run* out) {
+  const sisyfs_disk* disk = image->disk;
   char fsck_time[48], library_time[48];
   const unsigned long long now = disk->now == 0 ? 1 : disk->now;
   snprintf(fsck_time, sizeof fsck_time, "E2FSCK_TIME=%llu", now);
@@ -32,23 +32,24 @@ static int run(const sisyfs_disk* disk, const struct repair_image* image, const 
   const char* const environment[] = {fsck_time,  library_time, "E2FSCK_CONFIG=/dev/null",
                                      "LC_ALL=C", "TZ=UTC0",    NULL};
   /* The same program, that starts in half the time. */
-  const char* arguments[] = {"e2fsck.static", how, REPAIR_IMAGE_PATH, NULL};
-  const int error = repair_tool_run(image, arguments, environment, kDeadlineMs, out);
+  const char* arguments[] = {"e2fsck.static", purpose == REPAIR_CHANGES ? "-fy" : "-fn", REPAIR_IMAGE_PATH,
+                             NULL};
+  const int error = repair_tool_run(image, purpose, arguments, environment, kDeadlineMs, out);
   if (error != -ENOENT) return error;
   arguments[0] = "e2fsck";
-  return repair_tool_run(image, arguments, environment, kDeadlineMs, out);
+  return repair_tool_run(image, purpose, arguments, environment, kDeadlineMs, out);
 }
 
 /* Whether it was mounted when the power went. -f does not say so, but ends with 1. */
-static int was_mounted(const struct repair_image* image) {
+static int was_mounted(struct repair_image* image, int* out) {
   struct ext2_super_block super;
-  memcpy(&super, image->given + SUPERBLOCK_OFFSET, sizeof super);
-  return (le16toh(super.s_state) & EXT2_VALID_FS) == 0;
+  const int error = repair_image_look(image, SUPERBLOCK_OFFSET, sizeof super, &super);
+  *out = error == 0 && (le16toh(super.s_state) & EXT2_VALID_FS) == 0;
+  return error;
 }
 
 /* Tells what one run found. 1 if it ended as it should, and something was wrong. */
-static int tell(const struct repair_image* image, const struct repair_run* run,
-                const struct ext2_teller* teller) {
+static int tell(int mounted, const struct repair_run* run, const struct ext2_teller* teller) {
   if (run->killed) {
     teller->problem(teller->report, 0, 1, "e2fsck did not come to an end and was killed");
     return 0;
@@ -64,9 +65,8 @@ static int tell(const struct repair_image* image, const struct repair_run* run,
     return 0;
   }
   if (code != 0 && told == 0) {
-    const int harmless = was_mounted(image);
-    teller->problem(teller->report, teller->repaired, !harmless,
-                    harmless ? "was not cleanly unmounted" : "e2fsck changed something that it did not name");
+    teller->problem(teller->report, teller->repaired, !mounted,
+                    mounted ? "was not cleanly unmounted" : "e2fsck changed something that it did not name");
   }
   if (teller->repaired && (code & kUncorrected) != 0) {
     teller->problem(teller->report, 0, 1, "e2fsck left something as it was");
@@ -75,45 +75,40 @@ static int tell(const struct repair_image* image, const struct repair_run* run,
 }
 
 /* 0 or a negative errno, if it could not be run. */
-static int run_and_tell(const sisyfs_disk* disk, const struct repair_image* image, const char* how,
+static int run_and_tell(struct repair_image* image, enum repair_purpose purpose,
                         const struct ext2_teller* teller, int* found) {
+  int mounted;
   struct repair_run ran;
-  const int error = run(disk, image, how, &ran);
+  int error = was_mounted(image, &mounted);
+  if (error == 0) error = run(image, purpose, &ran);
   if (error) return error;
-  *found = tell(image, &ran, teller);
+  *found = tell(mounted, &ran, teller);
   repair_run_free(&ran);
   return 0;
 }
 
-static int repair_it(const sisyfs_disk* disk, struct repair_image* image, sisyfs_problem problem,
-                     void* report) {
+static int repair_it(struct repair_image* image, sisyfs_problem problem, void* report) {
   const struct ext2_teller first = {problem, report, 1, ""};
   const struct ext2_teller second = {problem, report, 0, "e2fsck needed a second run: "};
+  const uint32_t each = image->disk->block_size;
+  image->last = SUPERBLOCK_OFFSET / each;
+  image->last_count = (SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE + each - 1) / each - image->last;
   int found = 0, again = 0;
-  int error = run_and_tell(disk, image, "-fy", &first, &found);
-  if (error == 0 && found) error = run_and_tell(disk, image, "-fn", &second, &again);
-  if (error) return error;
-  const uint64_t super = SUPERBLOCK_OFFSET / image->block_size;
-  const uint64_t super_end =
-      (SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE + image->block_size - 1) / image->block_size;
-  return repair_image_write_back(disk, image, super, super_end - super);
+  int error = run_and_tell(image, REPAIR_CHANGES, &first, &found);
+  if (error == 0 && found) error = run_and_tell(image, REPAIR_LOOKS, &second, &again);
+  return error;
 }
 
 int ext2_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* report) {
   struct repair_image image;
   int error = repair_image_make(disk, &image);
   if (error) return error;
-  error = ext2_read_for_fsck(disk, &image);
-  if (error) {
-    repair_image_close(&image);
-    return error;
-  }
   if (repair) {
-    error = repair_it(disk, &image, problem, report);
+    error = repair_it(&image, problem, report);
   } else {
     const struct ext2_teller teller = {problem, report, 0, ""};
     int found = 0;
-    error = run_and_tell(disk, &image, "-fn", &teller, &found);
+    error = run_and_tell(&image, REPAIR_LOOKS, &teller, &found);
   }
   repair_image_close(&image);
   return error;

@@ -27,6 +27,7 @@
 
 #include "adapters/guest/guest_files.h"
 #include "adapters/guest/initrd.h"
+#include "adapters/guest/kernel_program.h"
 #include "adapters/guest/launcher.h"
 #include "adapters/guest/open_file.h"
 
@@ -99,8 +100,7 @@ Result<GuestKernel> GuestKernel::find(const std::string& program) {
   kernel.program = program;
   std::error_code ignored;
   namespace fs = std::filesystem;
-  if (!fs::is_regular_file(program, ignored) || access(program.c_str(), X_OK) != 0)
-    return bad_input(fmt::format("{} is no program: --kernel takes a user-mode Linux", program));
+  if (Status s = check_kernel_program(program); !s) return s.error();
   // Modules lie in a folder named after the release: of the package, or beside the program.
   const std::string folder = fs::path(program).parent_path().string();
   for (const std::string& place : {folder + "/modules", folder + "/../lib/uml/modules"}) {

@@ -52,43 +52,63 @@ KernelMachine::Reply KernelMachine::reply_in(std::span<const std::byte> buffer) 
           answer.more != 0};
 }
 
-uint32_t KernelMachine::serve(uint32_t bytes, std::span<std::byte> buffer) {
-  DiskRequest request;
-  bytes = std::min(bytes, static_cast<uint32_t>(buffer.size()));
-  std::memcpy(&request, buffer.data(), sizeof request);
-  if (request.ask == Ask::kCommand) return 0;
+// One request to a disk, whose bytes are the front of `rest`, answered at `out`. How many bytes the answer
+// has; 0: there is no room for it.
+size_t KernelMachine::serve_one(const DiskRequest& request, std::span<const std::byte> rest,
+                                std::span<std::byte> out) {
   DiskAnswer reply{};
-  uint32_t size = sizeof reply;
+  size_t size = sizeof reply;
+  if (out.size() < size || (request.ask == Ask::kRead && out.size() - size < request.length)) return 0;
+  int error = 0;
   switch (request.ask) {
-    case Ask::kRead:
-      if (request.length > buffer.size() - sizeof reply) {
-        reply.error = EIO;
-      } else {
-        const auto out = buffer.subspan(sizeof reply, request.length);
-        if (server_ == nullptr)
-          std::fill(out.begin(), out.end(), std::byte{0});
-        else
-          reply.error = static_cast<uint32_t>(server_->read(request.disk, request.offset, out));
-        size += request.length;
-      }
+    case Ask::kRead: {
+      const auto bytes = out.subspan(size, request.length);
+      if (server_ == nullptr)
+        std::fill(bytes.begin(), bytes.end(), std::byte{0});
+      else
+        error = server_->read(request.disk, request.offset, bytes);
+      if (error == 0) size += request.length;
       break;
+    }
     case Ask::kWrite:
-      if (bytes < sizeof request || request.length > bytes - sizeof request)
-        reply.error = EIO;
-      else if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(server_->write(
-            request.disk, request.offset, buffer.subspan(sizeof request, request.length), request.fua != 0));
+      if (server_ != nullptr)
+        error = server_->write(request.disk, request.offset, rest.first(request.length), request.fua != 0);
       break;
     case Ask::kFlush:
-      if (server_ != nullptr) reply.error = static_cast<uint32_t>(server_->flush(request.disk));
+      if (server_ != nullptr) error = server_->flush(request.disk);
       break;
     default:
       if (server_ != nullptr)
-        reply.error = static_cast<uint32_t>(
-            server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes));
+        error = server_->discard(request.disk, request.offset, request.length, request.ask == Ask::kZeroes);
   }
-  std::memcpy(buffer.data(), &reply, sizeof reply);
+  reply.error = static_cast<uint32_t>(error);
+  std::memcpy(out.data(), &reply, sizeof reply);
   return size;
+}
+
+uint32_t KernelMachine::serve(uint32_t bytes, std::span<std::byte> buffer) {
+  bytes = std::min(bytes, static_cast<uint32_t>(buffer.size()));
+  Ask first{};
+  std::memcpy(&first, buffer.data(), sizeof first);
+  if (first == Ask::kCommand) return 0;
+  // The answers take the place of the requests.
+  requests_.assign(buffer.begin(), buffer.begin() + bytes);
+  std::span<const std::byte> rest(requests_);
+  size_t size = 0;
+  for (DiskRequest request; rest.size() >= sizeof request;) {
+    std::memcpy(&request, rest.data(), sizeof request);
+    rest = rest.subspan(sizeof request);
+    const size_t payload = request.ask == Ask::kWrite ? request.length : 0;
+    if (payload > rest.size()) break;
+    const size_t added = serve_one(request, rest, buffer.subspan(size));
+    if (added == 0) break;
+    size += added;
+    rest = rest.subspan(payload);
+  }
+  if (size != 0) return static_cast<uint32_t>(size);
+  const DiskAnswer refused{.error = EIO, .unused = {}};
+  std::memcpy(buffer.data(), &refused, sizeof refused);
+  return sizeof refused;
 }
 
 }  // namespace sisyfs

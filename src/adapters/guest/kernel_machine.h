@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "adapters/guest/wire.h"
 
@@ -66,13 +67,20 @@ class KernelMachine {
   static uint32_t put_command(guest::Command command, const Texts& texts, std::span<const std::byte> bytes,
                               std::span<std::byte> buffer);
   static Reply reply_in(std::span<const std::byte> buffer);
-  // Answers a request to a disk, which is in the buffer. How many bytes the answer has; 0: it is none.
-  // Nothing that the kernel says is relied on.
+  // Answers the requests to disks that are in the buffer, in their order. How many bytes the answers have; 0:
+  // there is none, but the answer of a command. Nothing that the kernel says is relied on: what cannot be
+  // answered ends the answers.
   uint32_t serve(uint32_t bytes, std::span<std::byte> buffer);
 
   ServesDisks* server_ = nullptr;
   std::string trouble_, release_;
   bool ended_ = false, lost_ = false;
+
+ private:
+  size_t serve_one(const guest::DiskRequest& request, std::span<const std::byte> rest,
+                   std::span<std::byte> out);
+
+  std::vector<std::byte> requests_;
 };
 
 }  // namespace sisyfs

@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "adapters/repair/watched_tool.h"
+
 namespace sisyfs {
 namespace {
 
@@ -63,6 +65,10 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) signal(number, SIG_DFL);
+  if (order.watched >= 0) {
+    fcntl(order.watched, F_SETFD, FD_CLOEXEC);
+    if (watched_tool_begin(order.watched) != 0) _exit(126);
+  }
   execve(order.program.c_str(), arguments, environment);
   _exit(127);
 }

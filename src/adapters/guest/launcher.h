@@ -20,6 +20,9 @@ struct LaunchOrder {
   // which are /dev/null if they are not among these.
   std::vector<std::pair<int, int>> descriptors;
   int cpu = -1;  // that it is pinned to; -1: any
+  // Its number of a socket over which it sends the listener of its accesses (repair/watched_tool.h), before
+  // it begins; -1: it is not watched.
+  int watched = -1;
 };
 
 // The process, in a session of its own; -1 with errno if it cannot be started.

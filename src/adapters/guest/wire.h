@@ -15,13 +15,16 @@
 
 namespace sisyfs::guest {
 
-inline constexpr uint32_t kBuffers = 2;            // of the agent: for commands, and for its disk
-inline constexpr uint32_t kBufferBytes = 1 << 19;  // of each
+inline constexpr uint32_t kBuffers = 2, kCommands = 0, kDiskBuffer = 1;  // of the agent
+inline constexpr uint32_t kBufferBytes = 1 << 19;                        // of each
 inline constexpr uint32_t kPageBytes = 4096;
 inline constexpr uint32_t kBufferPages = kBufferBytes / kPageBytes;
 
 // The folder for the kernel's own files. There is none.
 inline constexpr char kNowhere[] = "/nonexistent";
+
+// Where a file system is mounted that lies below the one that is checked.
+inline constexpr char kBelow[] = "/below";
 
 // Descriptors of the guest's process.
 inline constexpr int kChannelFd = 60, kLineFd = 61, kConsoleFd = 62, kInitrdFd = 63;
@@ -54,11 +57,10 @@ struct Packet {
     kRequest = 0x51534953,
     kPages = 0x50534953,    // the page frames of a buffer, whose numbers follow
     kReplace = 0x52534953,  // a function of the kernel, whose address follows, is replaced
-    kSeed = 0x53534953,     // random numbers begin again, at the beginning of a tick of the kernel
   };
   uint32_t kind;
   uint32_t which;  // a buffer, a Replaced
-  uint32_t count;  // bytes of the request, page frames, or the seed
+  uint32_t count;  // bytes of the request, or page frames
 };
 
 // Functions of the kernel that give random numbers.
@@ -71,13 +73,15 @@ inline constexpr const char* kReplacedNames[] = {"get_random_bytes", "get_random
 
 enum class Ask : uint32_t {
   kCommand,  // Answer of the last command (none at first); the answer to this is a Command
-  kRead,     // the disk; the answer is a DiskAnswer and the bytes
+  kRead,     // of these there may be several in a row: DiskRequests
   kWrite,
   kFlush,
   kDiscard,
   kZeroes,
 };
 
+// What is in the queue of a disk is asked at once, and carried out one by one: the answer is a DiskAnswer for
+// each, in the same order. After that of a read without an error come its bytes.
 struct DiskRequest {
   Ask ask;
   uint32_t disk;
@@ -94,15 +98,18 @@ struct DiskAnswer {
 // --- commands of the checker ------------------------------------------------------------------------
 
 enum class Do : uint32_t {
-  kModule,    // text 0: a module of the agent's root
-  kDisks,     // number: how many; offset: bytes of each; length: bytes of a block
+  kModule,  // text 0: a module of the agent's root
+  kDisks,   // number: how many; offset: bytes of each; length: bytes of a block
+  // Text 0: type; 1: options; number: MS_ flags. Mounts the first disk at kBelow, and nothing is entered.
+  // kUnmount unmounts that too.
+  kMountBelow,
   kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
   kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
   kCall,      // number: a Call; the rest are its arguments
   kWalk,      // number: 0 the whole tree, 1 more of it
   kMakeTree,  // makes the directories that text 0 lists, below the place of mounts; ':' between them
-  kClock,     // offset: the time of day in seconds
+  kClock,     // nothing but to set the clock
   kRelease,   // the answer: the release of the kernel, as a text
   kMemory,    // the answer: bytes that are free or can be freed
   kMessage,   // prints text 0 on the console, as the kernel does
@@ -119,8 +126,10 @@ enum class Plant : uint32_t {
   kMemory,   // all memory is taken
   kWarning,  // the kernel prints a warning, and the call is made
   kExit,     // the agent ends
+  kForgets,  // a call of the second process is not made, and succeeds
 };
-inline constexpr const char* kPlantNames[] = {"panic", "loop", "stuck", "lost", "memory", "warning", "exit"};
+inline constexpr const char* kPlantNames[] = {"panic",  "loop",    "stuck", "lost",
+                                              "memory", "warning", "exit",  "forgets"};
 
 // System calls on the mounted file system. Paths begin at its root.
 enum class Call : uint32_t {
@@ -161,8 +170,11 @@ struct Command {
   uint32_t flags = 0;
   uint64_t offset = 0;
   uint64_t length = 0;
+  uint64_t clock = 0;      // the time of day in seconds that is set before; 0: it goes on
   uint32_t texts[3] = {};  // lengths of the texts that follow
   uint32_t bytes = 0;      // that follow the texts
+  uint32_t process = 0;    // kCall: which of the two processes of the guest makes it
+  uint32_t unused = 0;
 };
 
 struct Answer {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "adapters/kernel/hfsplus_image.h"
+
 namespace sisyfs {
 namespace {
 
@@ -28,6 +30,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.ext2 " EXT_COMMON,
                   .fsck = "e2fsck -f -y",
                   .check = "e2fsck -f -n",
+                  .preen = "e2fsck -p",
                   .mount = "noatime",
                   .block = 1024,
                   .kibibytes = 1024};
@@ -131,6 +134,7 @@ std::vector<FileSystem> make_list() {
                   .mkfs = "mkfs.f2fs -q -f -t 0",
                   .fsck = "fsck.f2fs -f -y",
                   .check = "fsck.f2fs --dry-run",
+                  .preen = "fsck.f2fs -a",
                   .mount = "noatime,nodiscard,background_gc=off",
                   .kibibytes = 64 * 1024,
                   .modules = {"crc32_generic", "f2fs"}};
@@ -203,6 +207,28 @@ std::vector<FileSystem> make_list() {
   udf.without = kAttributes | kRanges | kExchanges;
   udf.quirks = kPlainDirectoryLinks;
   add(udf);
+  FileSystem hfsplus{.name = "hfsplus",
+                     .summary = "HFS+ without a journal; its repair tool is not in Debian",
+                     .type = "hfsplus",
+                     .mount = "noatime",
+                     .block = 512,
+                     .kibibytes = 4096,
+                     .modules = {"nls_utf8", "hfsplus"}};
+  hfsplus.own.make = make_hfsplus;
+  hfsplus.own.mend = mend_hfsplus;
+  hfsplus.mount_recovers = false;
+  hfsplus.stale_data = true;  // nothing orders the data before the catalog
+  hfsplus.without = kRanges | kExchanges;
+  hfsplus.quirks = kPlainDirectoryLinks;
+  add(hfsplus);
+  FileSystem overlay = ext4;
+  overlay.name = "overlay", overlay.summary = "overlayfs, with all of its layers on one ext4";
+  overlay.type = "overlay", overlay.below.type = "ext4";
+  overlay.below.mount = "noinit_itable";
+  overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
+  overlay.modules = {"overlay"};
+  overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew
+  add(overlay);
   return all;
 }
 

@@ -26,24 +26,39 @@ enum Quirk : uint32_t {
   kSettles = 1u << 6,
 };
 
+// Instead of mkfs and fsck, where there are none.
+struct OwnTools {
+  void (*make)(std::span<std::byte> disk) = nullptr;  // writes an empty file system over the disk
+  // What a mount after a power cut needs. False: there is no file system.
+  bool (*mend)(std::span<std::byte> disk) = nullptr;
+};
+
+// A file system below another one.
+struct Layer {
+  std::string_view type = {}, mount = {};  // as in FileSystem
+};
+
 struct FileSystem {
   std::string_view name;        // of the target
   std::string_view summary;     // one line
   std::string_view type;        // as mount calls it
   std::string_view package;     // with its tools
-  std::string_view mkfs;        // the words of its command, without the image
+  std::string_view mkfs;        // the words of its command, without the image; empty: see `own`
   std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
   std::string_view check = {};  // and of the one that only looks; empty: there is none
+  std::string_view preen = {};  // and of its cautious mode; empty: it has none
   std::string_view mount;       // options
   // Further ones on the host, whose clock runs, and where several disks are the same.
   std::string_view host_mount = {};
   uint32_t block = 4096;   // bytes of a block of the disk
   uint64_t kibibytes = 0;  // of the disk
   std::vector<std::string> modules = {};
+  OwnTools own = {};
+  // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
+  Layer below = {};
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;
-  bool rename_both = false;
   bool mount_recovers = true;
   bool stale_data = false;
   OpSet without = {};  // ops that it does not have

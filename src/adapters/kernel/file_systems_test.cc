@@ -31,8 +31,8 @@ TEST(FileSystemsTest, EachCanBeMadeAndMounted) {
   for (const FileSystem& fs : file_systems()) {
     EXPECT_FALSE(fs.summary.empty()) << fs.name;
     EXPECT_FALSE(fs.type.empty()) << fs.name;
-    EXPECT_FALSE(fs.package.empty()) << fs.name;
-    EXPECT_TRUE(fs.mkfs.starts_with("mkfs.")) << fs.name << ": " << fs.mkfs;
+    EXPECT_NE(fs.own.make != nullptr, fs.mkfs.starts_with("mkfs.")) << fs.name << ": " << fs.mkfs;
+    EXPECT_EQ(fs.mkfs.empty(), fs.package.empty()) << fs.name;
     EXPECT_GT(fs.kibibytes, 0u) << fs.name;
     EXPECT_LE(fs.block, 4096u) << fs.name;
     EXPECT_EQ(fs.block & (fs.block - 1), 0u) << fs.name;
@@ -43,7 +43,8 @@ TEST(FileSystemsTest, EachCanBeMadeAndMounted) {
 
 TEST(FileSystemsTest, EachIsBroughtBackSomehow) {
   for (const FileSystem& fs : file_systems()) {
-    EXPECT_TRUE(fs.mount_recovers || !fs.fsck.empty()) << fs.name;
+    EXPECT_TRUE(fs.mount_recovers || !fs.fsck.empty() || fs.own.mend != nullptr) << fs.name;
+    EXPECT_TRUE(fs.fsck.empty() || fs.own.mend == nullptr) << fs.name << ": one of the two is enough";
     // What repairs must also be able to only look, or nobody knows when it is needed.
     EXPECT_TRUE(fs.fsck.empty() || !fs.check.empty()) << fs.name;
   }
@@ -56,8 +57,9 @@ TEST(FileSystemsTest, NamesAndSummariesOfVariantsDiffer) {
 
 TEST(FileSystemsTest, TheCommonOnesAreThere) {
   for (const char* name :
-       {"ext2", "ext3", "ext4", "ext4-journal", "ext4-writeback", "ext4-fast-commit", "ext4-nojournal", "xfs",
-        "btrfs", "jfs", "reiserfs", "f2fs-posix", "f2fs-strict", "nilfs2", "vfat", "msdos", "minix", "udf"})
+       {"ext2", "ext3",  "ext4",  "ext4-journal", "ext4-writeback", "ext4-fast-commit", "ext4-nojournal",
+        "xfs",  "btrfs", "jfs",   "reiserfs",     "f2fs-posix",     "f2fs-strict",      "nilfs2",
+        "vfat", "msdos", "minix", "udf",          "hfsplus",        "overlay"})
     EXPECT_NE(file_system(name), nullptr) << name;
 }
 

@@ -57,7 +57,10 @@ int GuestWalk::add_entry(std::span<const std::byte>& left) {
   const std::string_view path = text_in(take(entry.path_bytes));
   const auto target = take(entry.target_bytes), attributes = take(entry.xattr_bytes), data = take(entry.size);
   if (data.size() != entry.size) return kTooManyBytes;
-  if (!Path::holds(path)) return path.size() > Path::kCapacity ? kLongName : kBadName;
+  if (!Path::holds(path)) {
+    if (const auto head = path.substr(0, Path::kCapacity); Path::holds(head)) out_.where = Path(head);
+    return path.size() > Path::kCapacity ? kLongName : kBadName;
+  }
   out_.where = Path(path);
   if (entry.error != 0) return entry.error > 0 && entry.error < 4096 ? entry.error : kNoErrno;
   if (known_.size() == kMostObjects) return kTooManyObjects;

@@ -151,6 +151,7 @@ OpResult KernelCalls::apply(const Op& op, const Run& run) {
   command.length = op.length;
   const bool opens = op.kind == OpKind::kOpenHandle;
   if (kHandleOps.has(op.kind)) command.handle = Tree::handle_in(opens ? op.other : op.path);
+  if (kHandleOps.has(op.kind)) command.process = process_of(op, processes_);
   if (op.kind == OpKind::kChmod) command.flags = op.length;
   if (writes_bytes(plan->call)) return write(op, command, run);
   bytes_.clear();

@@ -12,6 +12,9 @@ namespace sisyfs {
 
 class KernelCalls {
  public:
+  // With two processes the second one has the handles "@3" and "@4".
+  explicit KernelCalls(uint32_t processes = 1) : processes_(processes) {}
+
   using Run =
       std::function<Guest::Reply(const guest::Command&, const Guest::Texts&, std::span<const std::byte>)>;
 
@@ -24,6 +27,7 @@ class KernelCalls {
  private:
   OpResult write(const Op& op, guest::Command& command, const Run& run);
 
+  const uint32_t processes_;
   uint32_t open_ = 0;
   std::vector<std::byte> bytes_;
 };

@@ -29,26 +29,34 @@ int next_core() {
   return cores.empty() ? -1 : cores[count++ % cores.size()];
 }
 
+Status run_mkfs(const std::vector<std::string>& mkfs, const MemoryFile& file) {
+  std::vector<std::string> words = mkfs;
+  words.emplace_back(kToolImage);
+  const Result<ToolRun> run = run_tool(words, file, std::chrono::seconds(60));
+  if (!run) return run.error();
+  if (run->ended && run->exit == 0) return {};
+  return bad_input(fmt::format("{} {}: {}", mkfs.front(),
+                               run->ended ? fmt::format("answers {}", run->exit) : run->how, run->output));
+}
+
 }  // namespace
 
-Result<Image> KernelSetup::formatted(const Image& blank,
-                                     const std::function<Result<Image>(const Image&)>& settle) {
-  const std::lock_guard made_once(formatting_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (formatted_ && *blank_ == blank) return *formatted_;
+Result<Image> KernelSetup::made(const Image& blank) const {
+  if (!start_image.empty()) {
+    Image image(disk);
+    for (uint64_t at = 0; at < start_image.size(); at += disk.block_size)
+      image.write(BlockAddress(at / disk.block_size), std::span(start_image).subspan(at, disk.block_size));
+    return image;
   }
   const uint64_t bytes = disk.blocks_per_disk() * disk.block_size;
   Result<MemoryFile> file = MemoryFile::make(bytes);
   if (!file) return file.error();
   blank.read(BlockAddress(0), file->bytes());
-  std::vector<std::string> words = mkfs;
-  words.emplace_back(kToolImage);
-  const Result<ToolRun> run = run_tool(words, *file, std::chrono::seconds(60));
-  if (!run) return run.error();
-  if (!run->ended || run->exit != 0)
-    return bad_input(fmt::format("{} {}: {}", mkfs.front(),
-                                 run->ended ? fmt::format("answers {}", run->exit) : run->how, run->output));
+  if (fs.own.make != nullptr) {
+    fs.own.make(file->bytes());
+  } else if (Status s = run_mkfs(mkfs, *file); !s) {
+    return s.error();
+  }
   Image image = blank;
   std::vector<std::byte> before(disk.block_size);
   for (uint64_t at = 0; at < bytes; at += disk.block_size) {
@@ -57,7 +65,19 @@ Result<Image> KernelSetup::formatted(const Image& blank,
     blank.read(address, before);
     if (std::memcmp(before.data(), now.data(), now.size()) != 0) image.write(address, now);
   }
-  Result<Image> settled = settle(image);
+  return image;
+}
+
+Result<Image> KernelSetup::formatted(const Image& blank,
+                                     const std::function<Result<Image>(const Image&)>& settle) {
+  const std::lock_guard made_once(formatting_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (formatted_ && *blank_ == blank) return *formatted_;
+  }
+  Result<Image> image = made(blank);
+  if (!image) return image;
+  Result<Image> settled = settle(*image);
   if (!settled) return settled.error();
   const std::lock_guard lock(mutex_);
   blank_ = blank;
@@ -70,7 +90,12 @@ bool KernelSetup::is_new(const Image& image) const {
   return formatted_ && *formatted_ == image;
 }
 
-Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() const {
+std::optional<Image> KernelSetup::new_disk() const {
+  const std::lock_guard lock(mutex_);
+  return formatted_;
+}
+
+Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() {
   if (host) {
     HostKernel pinned = *host;
     pinned.cpu = next_core();
@@ -79,10 +104,35 @@ Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() const {
     return std::unique_ptr<KernelMachine>(*std::move(started));
   }
   GuestKernel pinned = kernel;
-  pinned.cpu = next_core();
+  if (pinned.cpu < 0) pinned.cpu = next_core();
+  const auto begun = std::chrono::steady_clock::now();
   Result<std::unique_ptr<Guest>> booted = Guest::boot(pinned, disk);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  work.boot_us += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   if (!booted) return booted.error();
+  const std::lock_guard lock(mutex_);
+  guests_.push_back((*booted)->process());
+  last_core_ = pinned.cpu;
   return std::unique_ptr<KernelMachine>(*std::move(booted));
+}
+
+std::vector<pid_t> KernelSetup::guests() const {
+  const std::lock_guard lock(mutex_);
+  return guests_;
+}
+
+int KernelSetup::last_core() const {
+  const std::lock_guard lock(mutex_);
+  return last_core_;
+}
+
+void KernelSetup::refuse_start(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (!refused_) refused_ = why;
+}
+std::optional<std::string> KernelSetup::refused_start() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
 }
 
 void KernelSetup::set_trouble(std::string text) {

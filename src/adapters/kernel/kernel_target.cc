@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "adapters/kernel/console.h"
@@ -66,7 +67,7 @@ struct PastCall {
   std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
   uint32_t number = 0;
   std::vector<Request> requests;  // that it made to the disks
-  Digest digest;                  // of all that happened
+  Digest digest;                  // of all that the kernel knows: the calls, and the blocks that it has read
   std::shared_ptr<const HostPast> on_host;
 
   explicit PastCall(const Image& image) : disk(image) {}
@@ -98,7 +99,12 @@ class MediaServer : public ServesDisks {
     disk_ = disk;
     written_.clear();
     read_.clear();
+    met_.clear();
+    met_digest_ = {};
   }
+  // Of the blocks that were read for the first time since the last call, with their addresses. Where the
+  // rest of a disk differs the kernel cannot know it.
+  Digest take_met() { return std::exchange(met_digest_, {}); }
   std::vector<std::pair<BlockAddress, BlockRef>> take_read() { return std::exchange(read_, {}); }
 
   int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) override {
@@ -161,6 +167,7 @@ class MediaServer : public ServesDisks {
       const BlockAddress address(key(disk, first.value + i));
       if (written_.contains(address.value)) continue;
       const auto now = bytes.subspan(i * size, size);
+      if (met_.insert(address.value).second) met_digest_ += digest_at(address.value + 16, digest_of(now));
       block_.resize(size);
       disk_->read(address, block_);
       if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
@@ -180,6 +187,8 @@ class MediaServer : public ServesDisks {
   std::map<uint64_t, bool> written_;
   std::vector<std::pair<BlockAddress, BlockRef>> read_;
   std::vector<std::byte> block_;
+  std::unordered_set<uint64_t> met_;
+  Digest met_digest_;
 };
 
 class KernelTarget : public Target,
@@ -191,10 +200,14 @@ class KernelTarget : public Target,
   explicit KernelTarget(std::shared_ptr<KernelSetup> setup)
       : setup_(std::move(setup)),
         server_((setup_->fs.quirks & kUnfilledBytes) == 0 && !setup_->host),
+        calls_(setup_->processes),
+        repair_(setup_->unwatched.empty()),
         own_(Image(setup_->disk)) {}
 
   SavesMemory* saves_memory() override { return this; }
-  ChecksOffline* checks_offline() override { return setup_->fs.fsck.empty() ? nullptr : this; }
+  ChecksOffline* checks_offline() override {
+    return setup_->fs.fsck.empty() && setup_->fs.own.mend == nullptr ? nullptr : this;
+  }
   HasFaults* has_faults() override { return this; }
   ReachesMarks* reaches_marks() override { return setup_->host ? this : nullptr; }
 
@@ -202,7 +215,8 @@ class KernelTarget : public Target,
     drop();
     const Result<Image> image =
         setup_->formatted(media.state().current, [&](const Image& made) { return settled(made); });
-    if (!image) return setup_->set_trouble(image.error().message), EIO;
+    if (!image && setup_->start.empty()) return setup_->set_trouble(image.error().message), EIO;
+    if (!image) return setup_->refuse_start(image.error().message), EIO;
     media.load(MediaState(*image));
     return 0;
   }
@@ -260,7 +274,9 @@ class KernelTarget : public Target,
 
   void load(const Snapshot& snapshot, Media& media) override {
     const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
-    if (wanted == nullptr || wanted != past_ || walked_ || !mounted_) {
+    const bool is_there = mounted_ && !walked_ && wanted != nullptr && past_ != nullptr &&
+                          (wanted == past_ || wanted->digest == past_->digest);
+    if (!is_there) {
       drop();
       if (wanted != nullptr) repeat(wanted, media.state());
     }
@@ -348,17 +364,57 @@ class KernelTarget : public Target,
 
   bool settles() const { return (setup_->fs.quirks & kSettles) != 0; }
 
-  // A new file system after its first use.
+  // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
-    if (!settles()) return image;
+    const bool given = !setup_->start.empty();
+    const bool layered = !given && !setup_->fs.below.type.empty();
+    if (!settles() && !given && !layered && setup_->fs.own.make == nullptr) return image;
     own_.load(MediaState(image));
-    const auto failed = [&](const char* what, int error) {
-      return system_error(
-          fmt::format("{}: a new file system answers {} to {}", setup_->fs.name, errno_text(error), what));
+    server_.attach(&own_);
+    const auto failed = [&](const char* what, int error) -> Error {
+      const std::string why =
+          take_faults() != 0 ? fault_text_ : fmt::format("answers {} to {}", errno_text(error), what);
+      if (given)
+        return bad_input(
+            fmt::format("start={} cannot be used as {}: {}", setup_->start, setup_->fs.name, why));
+      return system_error(fmt::format("{}: a new file system {}", setup_->fs.name, why));
     };
-    if (const int error = do_mount(own_, image)) return failed("mount", error);
+    if (const int error = layered ? make_layers() : 0) return failed("what makes its layers", error);
+    if (const int error = do_mount(own_, own_.state().current)) return failed("mount", error);
+    if (given) {
+      const Walk walk = this->walk();
+      if (walk.error != 0)
+        return bad_input(
+            fmt::format("start={} cannot be a start, because the tree that is expected cannot hold it: {}",
+                        setup_->start, error_text(walk)));
+    }
     if (const int error = unmount()) return failed("unmount", error);
+    if (faults_ != 0) return failed("unmount", EIO);
     return own_.state().current;
+  }
+
+  // The layers of a file system that lies over another one. The lower one holds files, which are copied up
+  // when they are changed.
+  int make_layers() {
+    const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
+    const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
+    if (!set_clock(0)) return EIO;
+    if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
+    mounted_ = true;
+    if (const int error =
+            done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))
+      return error;
+    const auto unit = static_cast<uint32_t>(setup_->fs.block);
+    const Path files[] = {Path("/lower/a"), Path("/lower/b/a")};
+    for (const Path& file : files)
+      for (const Op& op : {Op::of(OpKind::kCreate, file), Op::append(file, unit)}) {
+        const OpResult result = calls_.apply(
+            op, [&](const Command& command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+              return run(command, texts, "making the layers", bytes);
+            });
+        if (result.error != 0) return result.error;
+      }
+    return unmount();
   }
 
   // Leaves the mounted file system; what it writes goes nowhere.
@@ -379,29 +435,33 @@ class KernelTarget : public Target,
     forget();
   }
 
-  bool set_clock(uint32_t number) {
-    if (setup_->host) return true;
-    Command clock{.what = Do::kClock};
-    clock.offset = kFirstSecond + number * kSecondsOfCall;
-    return run(clock, {}, "setting the clock").alive;
-  }
+  static uint64_t time_of(uint32_t number) { return kFirstSecond + number * kSecondsOfCall; }
 
   int do_mount(Media& media, Image disk) {
     server_.attach(&media);
     server_.begin();
     server_.begin_mount(disk);
     const std::shared_ptr<HostPast> here = host_past(media.state());
-    if (!set_clock(0)) return EIO;
+    const FileSystem& fs = setup_->fs;
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
-    const KernelMachine::Reply reply = run(command, {setup_->fs.type, setup_->mount, ""}, "mount");
+    command.clock = time_of(0);
+    if (!fs.below.type.empty()) {
+      Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
+      first.clock = std::exchange(command.clock, 0);
+      const KernelMachine::Reply below = run(first, {fs.below.type, fs.below.mount, ""}, "mount");
+      if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
+    }
+    const KernelMachine::Reply reply =
+        run(command, {fs.type, setup_->mount, fs.below.type.empty() ? "" : fs.type}, "mount");
     if (!reply.alive) return EIO;
+    ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;
     mounted_ = true;
     if (settles() && !run({.what = Do::kFlush}, {}, "a flush").alive) return EIO;
     auto done = std::make_shared<PastCall>(disk);
     done->op = Op::of(OpKind::kRemount);
     end_on_host(here, *done);
-    finish(std::move(done), digest_at(1, disk.digest()));
+    finish(std::move(done), digest_at(1, {}));
     return 0;
   }
 
@@ -409,12 +469,13 @@ class KernelTarget : public Target,
     const uint32_t number = past_ == nullptr ? 1 : past_->number + 1;
     server_.begin();
     const std::shared_ptr<HostPast> here = host_past(std::nullopt);
-    if (!set_clock(number)) return OpResult::of(EIO);
     const std::string text = to_text(op);
-
-    const OpResult result =
-        calls_.apply(op, [&](const Command& command, const KernelMachine::Texts& texts,
-                             std::span<const std::byte> bytes) { return run(command, texts, text, bytes); });
+    uint64_t clock = time_of(number);  // of the first command
+    const OpResult result = calls_.apply(
+        op, [&](Command command, const KernelMachine::Texts& texts, std::span<const std::byte> bytes) {
+          command.clock = std::exchange(clock, 0);
+          return run(command, texts, text, bytes);
+        });
     if (!mounted_) return OpResult::of(EIO);
     auto done = std::make_shared<PastCall>(past_->disk);
     done->before = past_;
@@ -434,9 +495,7 @@ class KernelTarget : public Target,
     adopted_.reset();
     done->read = server_.take_read();
     done->requests = server_.requests();
-    done->digest = digest;
-    for (const auto& [address, block] : done->read)
-      done->digest += digest_at(address.value + 16, block ? block->digest : Digest());
+    done->digest = digest + server_.take_met();
     past_ = std::move(done);
     after_ = server_.media()->state().current;
   }
@@ -466,7 +525,9 @@ class KernelTarget : public Target,
       const bool is_strict = !setup_->host || i < tries / 2;
       if (repeat_once(all, disk, is_strict)) {
         if (setup_->host) adopted_ = rewritten(own_.state(), repeated_, saved);
-        repeat_marks_ |= (i != 0 ? uint32_t{kRepeatedLater} : 0) | (is_strict ? 0 : kRepeatedOtherwise);
+        repeat_marks_ |=
+            (i != 0 ? uint32_t{kRepeatedLater} : 0u) | (is_strict ? 0u : uint32_t{kRepeatedOtherwise});
+        ++setup_->work.brought_back;
         past_ = wanted;
         walked_ = false;
         return;

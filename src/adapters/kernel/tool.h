@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/repair/watched_tool.h"
 #include "base/result.h"
 
 namespace sisyfs {
@@ -45,8 +46,18 @@ class MemoryFile {
 // The path of a program that is looked for where system programs are; empty if it is not there.
 std::string find_tool(const std::string& name);
 
-// Runs words[0]. An error if there is no such program or it cannot be started.
+// Runs words[0]. An error if there is no such program or it cannot be started. What it has started ends with
+// it.
 Result<ToolRun> run_tool(const std::vector<std::string>& words, const MemoryFile& image,
                          std::chrono::milliseconds deadline);
+// The same, while the disk of the image sees its accesses.
+Result<ToolRun> run_tool(const std::vector<std::string>& words, watched_image& image,
+                         std::chrono::milliseconds deadline);
+
+// Whether tools can be watched on this system: runs a program that does nothing. Otherwise why not, in a
+// sentence.
+Status can_watch_tools();
+inline constexpr const char* kWatchedRepairs =
+    "the disk sees each read, write and flush of the repair tool, in its order";
 
 }  // namespace sisyfs

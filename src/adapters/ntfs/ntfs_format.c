@@ -1,6 +1,6 @@
 /* The life of a volume: made, mounted, unmounted.
  *
- * mkntfs is a program, so it runs on a file in memory which then goes to the disk. With -T its times are
+ * mkntfs is a program, so it runs on a file in memory, which then goes to the disk. With -T its times are
  * zero, and so is what it draws the serial number from.
  */
 #include <errno.h>
@@ -13,15 +13,15 @@
 
 enum { kDeadlineMs = 3000 };
 
-static int make_volume(const struct repair_image* image) {
+static int make_volume(struct repair_image* image) {
   char size[16];
-  snprintf(size, sizeof size, "%u", image->block_size);
+  snprintf(size, sizeof size, "%u", image->disk->block_size);
   const char* const arguments[] = {"mkntfs", "-q", "-F", "-Q", "-T", "-s", size, "-c",
                                    size,     "-p", "0",  "-H", "0",  "-S", "0",  REPAIR_IMAGE_PATH,
                                    NULL};
   const char* const environment[] = {"LC_ALL=C", NULL};
   struct repair_run run;
-  const int error = repair_tool_run(image, arguments, environment, kDeadlineMs, &run);
+  const int error = repair_tool_run(image, REPAIR_REPLACES, arguments, environment, kDeadlineMs, &run);
   if (error) return error;
   const int done = !run.killed && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
   repair_run_free(&run);
@@ -53,11 +53,10 @@ static int warm_up(const sisyfs_disk* disk) {
 
 int nt_format(const sisyfs_disk* disk) {
   struct repair_image image;
-  int error = repair_image_open(disk, &image);
+  int error = repair_image_make(disk, &image);
   if (error) return error;
-  memset(image.bytes, 0, (size_t)(image.block_size * image.block_count));
+  image.last_count = 1;
   error = make_volume(&image);
-  if (error == 0) error = repair_image_write_back(disk, &image, 0, 1);
   repair_image_close(&image);
   return error ? error : warm_up(disk);
 }

@@ -19,11 +19,12 @@
 enum { kDeadlineMs = 3000 };
 
 /* 0 if it says that all is well, 1 if not, or a negative errno. */
-static int run(const struct repair_image* image, const char* how) {
-  const char* const arguments[] = {"ntfsfix", how, REPAIR_IMAGE_PATH, NULL};
+static int run(struct repair_image* image, enum repair_purpose purpose) {
+  const char* const arguments[] = {"ntfsfix", purpose == REPAIR_CHANGES ? "-d" : "-n", REPAIR_IMAGE_PATH,
+                                   NULL};
   const char* const environment[] = {"LC_ALL=C", NULL};
   struct repair_run ran;
-  const int error = repair_tool_run(image, arguments, environment, kDeadlineMs, &ran);
+  const int error = repair_tool_run(image, purpose, arguments, environment, kDeadlineMs, &ran);
   if (error) return error;
   const int well = !ran.killed && WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == 0 &&
                    strstr(ran.output, "FAILED") == NULL && strstr(ran.output, "BAD") == NULL;
@@ -32,14 +33,14 @@ static int run(const struct repair_image* image, const char* how) {
 }
 
 /* Mends what can be mended, and looks again. */
-static int mend(const sisyfs_disk* disk, const struct repair_image* image, sisyfs_problem problem,
-                void* report) {
-  int wrong = run(image, "-d");
+static int mend(struct repair_image* image, sisyfs_problem problem, void* report) {
+  image->last_count = 1;
+  int wrong = run(image, REPAIR_CHANGES);
   if (wrong < 0) return wrong;
-  wrong = run(image, "-n");
+  wrong = run(image, REPAIR_LOOKS);
   if (wrong < 0) return wrong;
   problem(report, !wrong, 1, wrong ? "ntfsfix cannot mend the volume" : "ntfsfix mended the volume");
-  return repair_image_write_back(disk, image, 0, 1);
+  return 0;
 }
 
 static int can_be_mounted(const sisyfs_disk* disk) {
@@ -57,13 +58,13 @@ int nt_fsck(const sisyfs_disk* disk, int repair, sisyfs_problem problem, void* r
   nt_set_clock(disk->now);
   if (can_be_mounted(disk)) return 0;
   struct repair_image image;
-  int error = repair_image_open(disk, &image);
+  int error = repair_image_make(disk, &image);
   if (error) return error;
-  const int wrong = run(&image, "-n");
+  const int wrong = run(&image, REPAIR_LOOKS);
   if (wrong < 0) {
     error = wrong;
   } else if (wrong != 0 && repair) {
-    error = mend(disk, &image, problem, report);
+    error = mend(&image, problem, report);
   } else if (wrong != 0) {
     problem(report, 0, 1, "ntfsfix finds the volume not in order");
   }

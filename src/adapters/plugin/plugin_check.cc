@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapters/kernel/tool.h"
 #include "adapters/plugin/determinism.h"
 #include "adapters/plugin/plugin_host.h"
 #include "adapters/plugin/plugin_options.h"
 #include "adapters/plugin/plugin_target.h"
 #include "adapters/plugin/process_guard.h"
+#include "adapters/recorded/recorded_setup.h"
 #include "disk/media.h"
 #include "disk/wear.h"
 #include "finding/disk_check.h"
@@ -72,6 +74,7 @@ std::vector<OptionSpec> option_specs(const sisyfs_plugin& t, const std::vector<O
       "odd", false, "also sizes and offsets that are no multiple of `unit`, where the plug-in takes any"));
   specs.push_back(names_spec());
   for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : log_specs()) specs.push_back(std::move(spec));
   const FlashClaims flash{.nor = (t.promises & SISYFS_NOR_FLASH) != 0,
                           .handles_bad_units = (t.promises & SISYFS_HANDLES_BAD_UNITS) != 0};
   for (OptionSpec& spec : flash_specs(flash, static_cast<uint32_t>(or_else(t.block_size, kBlockSize))))
@@ -145,9 +148,26 @@ Status try_room(PluginHost& host, const DiskSetup& setup, FreshContent fresh) {
       host.geometry().block_count.value, host.geometry().block_size, host.code().path(), to_text(*refused)));
 }
 
+// Whether its fsck is a program: one of those that are built with this one.
+bool runs_a_tool(const PluginCode& code) {
+  const std::string name = code.path().substr(code.path().rfind('/') + 1);
+  return std::any_of(bundled_plugins().begin(), bundled_plugins().end(), [&](const BundledPlugin& plugin) {
+    return name == fmt::format("libsisyfs_{}.so", plugin.name);
+  });
+}
+
 Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Options& options) {
-  const Result<Geometry> geometry = geometry_of(options);
+  Result<std::optional<LogFiles>> log =
+      LogFiles::open(options, static_cast<uint32_t>(options.integer("block")));
+  if (!log) return log.error();
+  const bool plays = log->has_value();
+  if (plays && (options.differs("blocks") || options.integer("erase_blocks") != 0))
+    return bad_input("blocks and erase_blocks cannot be set with --base, which is the disk");
+  const Result<Geometry> geometry = plays ? Result<Geometry>((*log)->disk()) : geometry_of(options);
   if (!geometry) return geometry.error();
+  if (plays && geometry->block_size != static_cast<uint32_t>(options.integer("block")))
+    return bad_input(fmt::format("the entries of the log are no whole blocks of {} bytes: --set block={}",
+                                 options.integer("block"), geometry->block_size));
   PluginClaims claims;
   claims.unit = static_cast<uint32_t>(options.integer("unit"));
   if (const std::string_view name = options.choice_text("contract"); name != "claimed")
@@ -170,7 +190,8 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   DiskSetup setup;
   setup.kind = plugin_kind(host, claims);
   if (Status s = set_flash(options, setup); !s) return s.error();
-  if (Status s = try_start(*host, setup, fresh_of(options)); !s) return s.error();
+  if (!plays)
+    if (Status s = try_start(*host, setup, fresh_of(options)); !s) return s.error();
   setup.failures.most = static_cast<uint32_t>(options.integer("failures"));
   setup.failures.disk = options.choice_text("fail") != "memory";
   setup.failures.memory = options.choice_text("fail") != "disk";
@@ -182,6 +203,10 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
   set_workload(options, setup);
   setup.recovery.with_first_write = true;
   setup.recovery.mount_alone = recovers_alone(code->table());
+  if (runs_a_tool(*code)) {
+    const Status watched = can_watch_tools();
+    setup.kind.repairs = watched ? kWatchedRepairs : watched.error().message;
+  }
   if (geometry->erase_blocks != 0) {
     for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh"})
       if (options.differs(name))
@@ -190,6 +215,11 @@ Result<DiskSetup> make_setup(const std::shared_ptr<PluginCode>& code, const Opti
     setup.cuts.device = *DeviceModel::preset("nand");
     setup.cuts.device.flash = options.choice_text("crash") != "prefixes";
     setup.cuts.device.torn_bits = torn_bits;
+  }
+  if (plays) {
+    if (Status s = play_log(*std::move(*log), options, setup); !s) return s.error();
+    host->forget_edges();
+    return setup;
   }
   const bool fixed_clock = options.choice_text("clock") == "fixed";
   if (!trials_done || host->memory() == nullptr)

@@ -16,6 +16,7 @@
 #include "cli/campaign/stages.h"
 #include "cli/campaign/tried.h"
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/crew.h"
 #include "cli/files.h"
 #include "finding/finding_json.h"
@@ -397,6 +398,7 @@ Status Campaign::report_findings(const Stage& stage, Made& made, const SearchRes
       told.story = made.named.check->replay(told.finding.steps).story;
       if (const Status s = find_shorter(made, told); !s) return s;
     }
+    if (const Status s = confirm_all({&told, 1}, request_.output.confirm); !s) return s;
     if (found_.keep(std::move(told), spent()))
       report_.stages[static_cast<size_t>(&stage - stages_.data())].found.push_back(kind);
   }

@@ -38,7 +38,13 @@ constexpr Service kServices[] = {
      "append /a 1U\n"
      "mkdir /d\n"
      "create /b | mkdir /e | append /a 1U | rename /a /b | link /a /b | unlink /a | truncate /a 0U | "
-     "chmod /a 600 | rename /a /d/a | write /a 0U 1U\n"
+     "rename /a /d/a | write /a 0U 1U\n"
+     "crash after\n"},
+    {"sync_mount_chmod", "sync chmod", "mounted with the option sync, chmod is durable when it returns",
+     kPromised, false, true, false,
+     "create /a\n"
+     "? append /a 1U\n"
+     "chmod /a 600\n"
      "crash after\n"},
     {"sync", "sync", "all is durable when sync returns", kPromised, false, false, false,
      SYNC_ALL "sync\ncrash after\n"},

@@ -20,10 +20,12 @@ namespace sisyfs::guest {
 
 std::byte* buffers[kBuffers];
 int handles[kHandles] = {-1, -1, -1, -1};
+uint32_t owners[kHandles] = {};
 
 namespace {
 
-int outside = -1;  // the root of the agent, while it is in the file system
+bool is_below = false;  // there is a file system below the one that is checked
+int outside = -1;       // the root of the agent, while it is in the file system
 
 }  // namespace
 
@@ -50,37 +52,62 @@ int enter() {
   return outside < 0 || chroot(kPlace) != 0 || chdir("/") != 0 ? errno : 0;
 }
 void leave() {
-  for (int& handle : handles)
-    if (handle >= 0) close(std::exchange(handle, -1));
+  for (uint32_t i = 0; i < kHandles; ++i)
+    if (handles[i] >= 0) in_process(owners[i], [&] { close(std::exchange(handles[i], -1)); });
   if (outside < 0) return;
   if (fchdir(outside) != 0 || chroot(".") != 0) give_up("chroot");
   close(std::exchange(outside, -1));
 }
 
-int mount_it(const Command& command, const std::string* texts) {
-  const std::string& what = texts[2];
+int mount_below(const Command& command, const std::string* texts) {
+  mkdir(kBelow, 0755);
+  rewind_writeback();
   forget_pages();
-  if (mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(), command.number,
-            texts[1].c_str()) != 0)
-    return errno;
-  return enter();
+  const int error =
+      of(mount(device_name(0).c_str(), kBelow, texts[0].c_str(), command.number, texts[1].c_str()));
+  is_below = error == 0;
+  return error;
 }
 
-int unmount(bool dropped) {
-  if (dropped && outside >= 0) {
-    // Where a file system can be shut down, its unmount has nothing left to write.
-    const int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    constexpr unsigned long kShutdown = _IOR('X', 125, uint32_t);
-    uint32_t no_log_flush = 2;
-    if (root >= 0) ioctl(root, kShutdown, &no_log_flush), close(root);
-  }
-  leave();
+// Unmounts what is mounted there. A worker of the kernel may hold it for a moment.
+int unmount_from(const char* place) {
   int error = 0;
   for (int tries = 0; tries < 100; ++tries) {
-    error = umount2(kPlace, 0) == 0 ? 0 : errno;
+    error = of(umount2(place, 0));
     if (error != EBUSY) break;
     usleep(10'000);
   }
+  return error;
+}
+
+int mount_it(const Command& command, const std::string* texts) {
+  const std::string& what = texts[2];
+  if (!is_below) {
+    rewind_writeback();
+    forget_pages();
+  }
+  const int error = of(mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(),
+                             command.number, texts[1].c_str()));
+  if (error == 0) return enter();
+  if (std::exchange(is_below, false)) unmount_from(kBelow);
+  return error;
+}
+
+// Where a file system can be shut down, its unmount has nothing left to write.
+void shut_down(const char* root) {
+  const int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  constexpr unsigned long kShutdown = _IOR('X', 125, uint32_t);
+  uint32_t no_log_flush = 2;
+  if (fd >= 0) ioctl(fd, kShutdown, &no_log_flush), close(fd);
+}
+
+int unmount(bool dropped) {
+  if (dropped && outside >= 0) shut_down("/");
+  leave();
+  if (dropped && is_below) shut_down(kBelow);
+  int error = unmount_from(kPlace);
+  if (std::exchange(is_below, false))
+    if (const int below = unmount_from(kBelow); error == 0) error = below;
   forget_pages();
   return error;
 }
@@ -112,14 +139,21 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       return load_module(texts[0]);
     case Do::kDisks:
       return make_disks(command);
+    case Do::kMountBelow:
+      return mount_below(command, texts);
     case Do::kMount:
       return mount_it(command, texts);
     case Do::kFlush:
+      if (is_below) sync();
       return flush_disk();
     case Do::kUnmount:
       return unmount(command.number != 0);
-    case Do::kCall:
-      return call(command, texts, bytes, answer);
+    case Do::kCall: {
+      if (is_forgotten(command)) return 0;
+      int error = 0;
+      in_process(command.process, [&] { error = call(command, texts, bytes, answer); });
+      return error;
+    }
     case Do::kWalk: {
       if (command.number == 0) walk();
       const size_t count = std::min<size_t>(walked.size() - told, kBufferBytes - sizeof answer);
@@ -132,7 +166,7 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
     case Do::kMakeTree:
       return make_directories(texts[0]);
     case Do::kClock:
-      return set_clock(command.offset);
+      return 0;
     case Do::kRelease: {
       utsname names{};
       if (uname(&names) != 0) return errno;
@@ -175,6 +209,7 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
     bytes.assign(reinterpret_cast<const std::byte*>(text),
                  reinterpret_cast<const std::byte*>(text) + command.bytes);
     answer = {Ask::kCommand, 0, 0, 0, 0};
+    if (command.clock != 0 && set_clock(command.clock) != 0) give_up("clock");
     answer.error = carry_out(command, texts, bytes.data(), answer);
     await_disks();
   }

@@ -216,6 +216,7 @@ int call(const Command& command, const std::string* texts, const std::byte* byte
       const int fd = open(name, O_RDWR | O_CLOEXEC);
       if (fd < 0) return errno;
       handles[command.handle] = fd;
+      owners[command.handle] = command.process;
       return 0;
     }
     case Call::kClose: {

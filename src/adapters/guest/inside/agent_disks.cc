@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "adapters/guest/inside/agent_parts.h"
 
@@ -21,6 +21,7 @@ struct Disk {
   int device = -1, ends[2] = {-1, -1};
 };
 std::vector<Disk> disks;
+std::atomic<bool> muted{false};  // what is written is lost, and the checker is not asked
 
 bool write_all(int fd, const void* from, size_t bytes) {
   const auto* at = static_cast<const std::byte*>(from);
@@ -32,65 +33,86 @@ bool write_all(int fd, const void* from, size_t bytes) {
   return true;
 }
 
-// Many requests come at once. They are read together, and answered together; each goes to the checker alone.
+// Many requests come at once. They are read together, asked together and answered together.
 struct Queue {
   static constexpr size_t kRoom = kBufferBytes;
   std::vector<std::byte> bytes = std::vector<std::byte>(kRoom);
   size_t size = 0;                 // that were read
-  size_t done = 0;                 // of these
-  std::vector<std::byte> replies;  // that are not sent yet
+  std::vector<nbd_request> asked;  // heads of what is asked now
 };
 std::vector<Queue> queues;
 
-// One request that is in the queue as a whole. How many bytes it has; 0: it is not there yet.
-size_t take_request(uint32_t number, Queue& queue) {
+DiskRequest to_ask(uint32_t number, const nbd_request& head) {
   constexpr uint32_t kWriteZeroes = 6;
-  nbd_request head;
-  const size_t left = queue.size - queue.done;
-  if (left < sizeof head) return 0;
-  const std::byte* const at = queue.bytes.data() + queue.done;
-  std::memcpy(&head, at, sizeof head);
-  const uint32_t type = be32toh(head.type) & 0xffff, length = be32toh(head.len);
-  const size_t payload = type == NBD_CMD_WRITE ? length : 0;
-  if (left < sizeof head + payload) return 0;
+  const uint32_t type = be32toh(head.type) & 0xffff;
+  const Ask ask = type == NBD_CMD_WRITE   ? Ask::kWrite
+                  : type == NBD_CMD_FLUSH ? Ask::kFlush
+                  : type == NBD_CMD_TRIM  ? Ask::kDiscard
+                  : type == kWriteZeroes  ? Ask::kZeroes
+                                          : Ask::kRead;
+  return {ask, number, be64toh(head.from), be32toh(head.len), be32toh(head.type) >> 16 & 1};
+}
+
+// Asks for the requests at the front of the queue that are there as a whole and whose answers fit. How many
+// bytes of the queue these are.
+size_t ask_front(uint32_t number, Queue& queue, size_t from) {
   std::byte* const buffer = buffers[kDiskBuffer];
-  DiskRequest request{Ask::kRead, number, be64toh(head.from), length, be32toh(head.type) >> 16 & 1};
-  if (type == NBD_CMD_WRITE)
-    request.ask = Ask::kWrite;
-  else if (type == NBD_CMD_FLUSH)
-    request.ask = Ask::kFlush;
-  else if (type == NBD_CMD_TRIM)
-    request.ask = Ask::kDiscard;
-  else if (type == kWriteZeroes)
-    request.ask = Ask::kZeroes;
-  if (sizeof request + payload > kBufferBytes) give_up("request");
-  std::memcpy(buffer, &request, sizeof request);
-  std::memcpy(buffer + sizeof request, at + sizeof head, payload);
-  ask(kDiskBuffer, sizeof request + payload);
-  DiskAnswer answer;
-  std::memcpy(&answer, buffer, sizeof answer);
-  static_assert(sizeof answer == sizeof(nbd_reply));
-  nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
-  std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
-  std::memcpy(buffer, &reply, sizeof reply);
-  const size_t out = sizeof reply + (request.ask == Ask::kRead && answer.error == 0 ? length : 0);
-  queue.replies.insert(queue.replies.end(), buffer, buffer + out);
-  return sizeof head + payload;
+  size_t at = from, out = 0, back = 0;
+  queue.asked.clear();
+  for (nbd_request head; queue.size - at >= sizeof head;) {
+    std::memcpy(&head, queue.bytes.data() + at, sizeof head);
+    const DiskRequest request = to_ask(number, head);
+    const size_t payload = request.ask == Ask::kWrite ? request.length : 0;
+    if (queue.size - at - sizeof head < payload) break;
+    const size_t answer = sizeof(DiskAnswer) + (request.ask == Ask::kRead ? request.length : 0);
+    if (out + sizeof request + payload > kBufferBytes || back + answer > kBufferBytes) {
+      if (queue.asked.empty()) give_up("request");
+      break;
+    }
+    std::memcpy(buffer + out, &request, sizeof request);
+    std::memcpy(buffer + out + sizeof request, queue.bytes.data() + at + sizeof head, payload);
+    out += sizeof request + payload;
+    back += answer;
+    at += sizeof head + payload;
+    queue.asked.push_back(head);
+  }
+  if (queue.asked.empty()) return 0;
+  muted ? std::memset(buffer, 0, back), void() : ask(kDiskBuffer, out);
+  return at - from;
+}
+
+// Makes replies of the protocol of the answers, in their place. How many bytes.
+size_t to_replies(const Queue& queue) {
+  size_t at = 0;
+  for (const nbd_request& head : queue.asked) {
+    std::byte* const place = buffers[kDiskBuffer] + at;
+    DiskAnswer answer;
+    std::memcpy(&answer, place, sizeof answer);
+    static_assert(sizeof answer == sizeof(nbd_reply));
+    nbd_reply reply{htobe32(NBD_REPLY_MAGIC), htobe32(answer.error), {}};
+    std::memcpy(&reply.handle, &head.handle, sizeof reply.handle);
+    std::memcpy(place, &reply, sizeof reply);
+    const bool has_bytes = to_ask(0, head).ask == Ask::kRead && answer.error == 0;
+    at += sizeof reply + (has_bytes ? be32toh(head.len) : 0);
+  }
+  return at;
 }
 
 // Reads what is there, at least something.
 bool serve_requests(uint32_t number) {
   Queue& queue = queues[number];
-  std::memmove(queue.bytes.data(), queue.bytes.data() + queue.done, queue.size - queue.done);
-  queue.size -= std::exchange(queue.done, 0);
-  const ssize_t count =
-      read(disks[number].ends[1], queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
+  const int end = disks[number].ends[1];
+  const ssize_t count = read(end, queue.bytes.data() + queue.size, Queue::kRoom - queue.size);
   if (count <= 0) return false;
   queue.size += static_cast<size_t>(count);
-  while (const size_t taken = take_request(number, queue)) queue.done += taken;
-  const bool sent = write_all(disks[number].ends[1], queue.replies.data(), queue.replies.size());
-  queue.replies.clear();
-  return sent;
+  size_t done = 0;
+  while (const size_t taken = ask_front(number, queue, done)) {
+    done += taken;
+    if (!write_all(end, buffers[kDiskBuffer], to_replies(queue))) return false;
+  }
+  std::memmove(queue.bytes.data(), queue.bytes.data() + done, queue.size - done);
+  queue.size -= done;
+  return queue.size < Queue::kRoom;
 }
 
 void* serve_disks(void*) {
@@ -158,8 +180,32 @@ int make_disks(const Command& command) {
 
 int flush_disk() { return of(fsync(disks.at(0).device)); }
 
+// BLKFLSBUF leaves a page in the cache if something still refers to it, and the next mount would read what
+// the disk held before: ext4 with fast commits keeps such references. A change of the block size removes all
+// pages. It cannot be smaller than the sectors of the device, so these are made small for a moment.
 void forget_pages() {
-  for (const Disk& disk : disks) ioctl(disk.device, BLKFLSBUF);
+  for (const Disk& disk : disks) {
+    ioctl(disk.device, BLKFLSBUF);
+    int sector = 0;
+    if (ioctl(disk.device, BLKSSZGET, &sector) != 0) give_up("sectors");
+    if (sector == int{kPageBytes} && ioctl(disk.device, NBD_SET_BLKSIZE, 512) != 0) give_up("sectors");
+    for (const int size : {int{kPageBytes} / 2, int{kPageBytes}})
+      if (ioctl(disk.device, BLKBSZSET, &size) != 0) give_up("block size");
+    if (sector == int{kPageBytes} && ioctl(disk.device, NBD_SET_BLKSIZE, sector) != 0) give_up("sectors");
+  }
+}
+
+// The kernel writes back from where it stopped before, and this place is kept for as long as there is a
+// device: the order of its writes depended on earlier mounts. After a write to the first page alone it is the
+// beginning.
+void rewind_writeback() {
+  static const std::byte nothing[kPageBytes] = {};
+  muted = true;
+  for (const Disk& disk : disks)
+    if (pwrite(disk.device, nothing, sizeof nothing, 0) != sizeof nothing ||
+        sync_file_range(disk.device, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+      give_up("the first page of a disk");
+  muted = false;
 }
 
 void lose_disks() {

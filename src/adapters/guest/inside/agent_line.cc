@@ -88,11 +88,6 @@ void replace_random() {
   std::fclose(file);
 }
 
-void seed(uint32_t value) {
-  const Packet packet{Packet::kSeed, 0, value};
-  if (write(line, &packet, sizeof packet) != sizeof packet) give_up("serial line");
-}
-
 }  // namespace
 
 void connect() {
@@ -120,7 +115,6 @@ void connect() {
 }
 
 int set_clock(uint64_t seconds) {
-  seed(static_cast<uint32_t>(seconds));
   const timespec now{static_cast<time_t>(seconds), 0};
   return of(clock_settime(CLOCK_REALTIME, &now));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "adapters/guest/wire.h"
@@ -12,10 +13,11 @@
 namespace sisyfs::guest {
 
 inline constexpr const char* kPlace = "/mnt";  // of mounts
-inline constexpr uint32_t kCommands = 0, kDiskBuffer = 1;
 
 extern std::byte* buffers[kBuffers];
+// Descriptors by handle, and the process that has each.
 extern int handles[kHandles];
+extern uint32_t owners[kHandles];
 
 // --- agent.cc ---------------------------------------------------------------------------------------
 
@@ -49,12 +51,24 @@ int make_disks(const Command& command);
 int flush_disk();
 // The content of the disks may have changed.
 void forget_pages();
+// Nothing of what was written before decides where writing back begins. Before forget_pages().
+void rewind_writeback();
 // For tests: the connection to all of them is lost.
 void lose_disks();
 
 // --- agent_calls.cc ---------------------------------------------------------------------------------
 
 int call(const Command& command, const std::string* texts, const std::byte* bytes, Answer& answer);
+
+// --- agent_tasks.cc ---------------------------------------------------------------------------------
+
+// Does something in one of two processes, and waits for it. Process 0 is the agent.
+void in_process(uint32_t process, void (*to_do)(void*), void* with);
+template <class Work>
+void in_process(uint32_t process, Work&& work) {
+  in_process(
+      process, [](void* with) { (*static_cast<std::remove_reference_t<Work>*>(with))(); }, &work);
+}
 
 // --- agent_walk.cc ----------------------------------------------------------------------------------
 
@@ -72,5 +86,7 @@ void walk();
 
 // Something goes wrong, for tests.
 int plant(Plant what);
+// Whether a planted failure takes the place of this call.
+bool is_forgotten(const Command& command);
 
 }  // namespace sisyfs::guest

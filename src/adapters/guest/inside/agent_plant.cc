@@ -27,7 +27,15 @@ int wait_for_nothing() {
   return of(read(ends[0], &byte, 1));
 }
 
+bool forgets = false;  // the next call of the second process is not made
+
 }  // namespace
+
+bool is_forgotten(const Command& command) {
+  const bool planted = forgets && command.process == 1;
+  forgets = false;
+  return planted;
+}
 
 int plant(Plant what) {
   switch (what) {
@@ -50,6 +58,9 @@ int plant(Plant what) {
       return 0;
     case Plant::kExit:
       _exit(1);
+    case Plant::kForgets:
+      forgets = true;
+      return 0;
   }
   return ENOSYS;
 }

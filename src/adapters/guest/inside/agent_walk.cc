@@ -169,8 +169,10 @@ void walk() {
   told = 0;
   uint32_t mode = 0;
   if (!walk_directory("/", 0)) return;
-  for (uint32_t i = 0; i < kHandles; ++i)
-    if (handles[i] >= 0 && !walk_entry("@" + std::to_string(i + 1), handles[i], &mode)) return;
+  bool goes_on = true;
+  for (uint32_t i = 0; i < kHandles && goes_on; ++i)
+    if (handles[i] >= 0)
+      in_process(owners[i], [&] { goes_on = walk_entry("@" + std::to_string(i + 1), handles[i], &mode); });
 }
 
 }  // namespace sisyfs::guest

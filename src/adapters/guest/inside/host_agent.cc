@@ -140,6 +140,8 @@ int set_clock(uint64_t) { return 0; }
 int load_module(const std::string&) { return ENOSYS; }
 
 int plant(Plant) { return ENOSYS; }
+bool is_forgotten(const Command&) { return false; }
+void rewind_writeback() {}
 
 // Other file systems of the host are not ours to write back; one of them may wait for this very checker.
 void sync_all() {

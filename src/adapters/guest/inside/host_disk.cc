@@ -60,7 +60,10 @@ bool ask(uint32_t bytes) {
     const timespec slice{0, 100'000'000};
     futex(&lane.turn, FUTEX_WAIT, static_cast<uint32_t>(Turn::kHost), &slice);
     if (lane.turn.load(std::memory_order_acquire) != Turn::kHost) break;
-    if (now() - begun > kMostUnserved) channel->unserved = true, alone = 1;
+    if (now() - begun > kMostUnserved) {
+      channel->unserved = true;
+      alone = 1;
+    }
     if (alone != 0) return false;
   }
   return true;

@@ -181,6 +181,16 @@ void replace(uint32_t which, uint64_t address) {
 
 // ----------------------------------------------------------------------------------------------------
 
+// Random numbers begin again with the clock. The kernel ticks at a fixed place in each period. What follows
+// begins at a fixed place too.
+void begin_command() {
+  Command command;
+  std::memcpy(&command, channel->data, sizeof command);
+  if (command.clock == 0) return;
+  random_state = static_cast<uint32_t>(command.clock);
+  pass(kPeriod - now % kPeriod);
+}
+
 void pass_on(const Packet& packet) {
   copy_in(packet.which, packet.count);
   if (!started) set_slice(kSlice);
@@ -190,6 +200,7 @@ void pass_on(const Packet& packet) {
   give_turn();
   const uint32_t answer = channel->bytes.load(std::memory_order_relaxed);
   if (answer <= kBufferBytes) copy_out(packet.which, answer);
+  if (packet.which == kCommands && answer >= sizeof(Command)) begin_command();
 }
 
 void take_packet(const std::byte* bytes, size_t size) {
@@ -206,10 +217,6 @@ void take_packet(const std::byte* bytes, size_t size) {
   } else if (packet.kind == Packet::kReplace) {
     uint64_t address = 0;
     if (left == sizeof address) std::memcpy(&address, rest, left), replace(packet.which, address);
-  } else if (packet.kind == Packet::kSeed) {
-    random_state = packet.count;
-    // The kernel ticks at a fixed place in each period. What follows begins at a fixed place too.
-    pass(kPeriod - now % kPeriod);
   }
 }
 

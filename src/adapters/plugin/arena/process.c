@@ -6,6 +6,7 @@
  * Like refused.c, this file includes no header that declares these functions. Code that makes system calls
  * without libc is stopped by the kernel (process_guard.h). */
 #include "adapters/plugin/arena/heap.h"
+#include "adapters/plugin/arena/kernel_call.h"
 
 #define CALLER __builtin_return_address(0)
 
@@ -46,17 +47,6 @@ enum {
   kNrProcessVmWrite = 311,
   kNrCloseRange = 436
 };
-static long kernel(long n, long a, long b, long c, long d, long e, long f) {
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
 #elif defined(__aarch64__)
 enum {
   kNrClose = 57,
@@ -89,17 +79,6 @@ enum {
   kNrProcessVmWrite = 271,
   kNrCloseRange = 436
 };
-static long kernel(long n, long a, long b, long c, long d, long e, long f) {
-  register long x8 __asm__("x8") = n;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  register long x4 __asm__("x4") = e;
-  register long x5 __asm__("x5") = f;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
-}
 #else
 #define SISYFS_NO_SYSTEM_CALLS
 #endif
