@@ -34,20 +34,20 @@ struct OwnTools {
 };
 
 // A file system below another one.
-struct Layer {
+struct LowerFileSystem {
   std::string_view type = {}, mount = {};  // as in FileSystem
 };
 
 struct FileSystem {
-  std::string_view name;        // of the target
-  std::string_view summary;     // one line
-  std::string_view type;        // as mount calls it
-  std::string_view package;     // with its tools
-  std::string_view mkfs;        // the words of its command, without the image; empty: see `own`
-  std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
-  std::string_view check = {};  // and of the one that only looks; empty: there is none
-  std::string_view preen = {};  // and of its cautious mode; empty: it has none
-  std::string_view mount;       // options
+  std::string_view name;          // of the target
+  std::string_view summary;       // one line
+  std::string_view type;          // as mount calls it
+  std::string_view package = {};  // with its tools
+  std::string_view mkfs = {};     // the words of its command, without the image; empty: see `own`
+  std::string_view fsck = {};     // so of the tool that repairs; empty: there is none
+  std::string_view check = {};    // and of the one that only looks; empty: there is none
+  std::string_view preen = {};    // and of its cautious mode; empty: it has none
+  std::string_view mount;         // options
   // Further ones on the host, whose clock runs, and where several disks are the same.
   std::string_view host_mount = {};
   uint32_t block = 4096;   // bytes of a block of the disk
@@ -55,7 +55,7 @@ struct FileSystem {
   std::vector<std::string> modules = {};
   OwnTools own = {};
   // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
-  Layer below = {};
+  LowerFileSystem below = {};
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;

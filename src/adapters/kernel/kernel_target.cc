@@ -397,10 +397,10 @@ class KernelTarget : public Target,
   // The layers of a file system that lies over another one. The lower one holds files, which are copied up
   // when they are changed.
   int make_layers() {
-    const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
+    const auto done = [&](const KernelMachine::Reply& reply) { return reply.alive ? reply.error : EIO; };
     const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
-    if (!set_clock(0)) return EIO;
-    if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
+    if (const int error = done(run({.what = Do::kMount, .clock = time_of(0)}, {type, options, ""}, "mount")))
+      return error;
     mounted_ = true;
     if (const int error =
             done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))
@@ -410,7 +410,8 @@ class KernelTarget : public Target,
     for (const Path& file : files)
       for (const Op& op : {Op::of(OpKind::kCreate, file), Op::append(file, unit)}) {
         const OpResult result = calls_.apply(
-            op, [&](const Command& command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+            op,
+            [&](const Command& command, const KernelMachine::Texts& texts, std::span<const std::byte> bytes) {
               return run(command, texts, "making the layers", bytes);
             });
         if (result.error != 0) return result.error;
