@@ -30,7 +30,7 @@ mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm || exit 3
 folder=/tmp/left-behind-$$
 mkdir "$folder"
 mounts=$(cat /proc/self/mounts)
-loops() { ls /sys/block | grep '^loop'; }
+loops() { for device in /sys/block/loop*; do echo "$device"; done; }
 loops_before=$(loops)
 
 # Processes that live, and were started from the folder or belong to the host's kernel: no others are seen here then.

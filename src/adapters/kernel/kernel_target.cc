@@ -273,6 +273,7 @@ class KernelTarget : public Target,
 
   void load(const Snapshot& snapshot, Media& media) override {
     const PastCalls wanted = snapshot.empty() ? nullptr : snapshot.as<PastCalls>();
+    // On the host a past that reads the same has written other bytes.
     const bool is_there = mounted_ && !walked_ && wanted != nullptr && past_ != nullptr &&
                           (wanted == past_ || (!setup_->host && wanted->digest == past_->digest));
     if (!is_there) {
