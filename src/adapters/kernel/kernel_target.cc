@@ -206,7 +206,7 @@ class KernelTarget : public Target,
 
   SavesMemory* saves_memory() override { return this; }
   ChecksOffline* checks_offline() override {
-    return setup_->fs.fsck.empty() && setup_->fs.own.mend == nullptr ? nullptr : this;
+    return setup_->fs.fsck.empty() && setup_->fs.rare.mend == nullptr ? nullptr : this;
   }
   HasFaults* has_faults() override { return this; }
   ReachesMarks* reaches_marks() override { return setup_->host ? this : nullptr; }
@@ -367,8 +367,8 @@ class KernelTarget : public Target,
   // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
     const bool given = !setup_->start.empty();
-    const bool layered = !given && !setup_->fs.below.type.empty();
-    if (!settles() && !given && !layered && setup_->fs.own.make == nullptr) return image;
+    const bool layered = !given && !setup_->fs.rare.below.type.empty();
+    if (!settles() && !given && !layered && setup_->fs.rare.make == nullptr) return image;
     own_.load(MediaState(image));
     server_.attach(&own_);
     const auto failed = [&](const char* what, int error) -> Error {
@@ -396,10 +396,11 @@ class KernelTarget : public Target,
   // The layers of a file system that lies over another one. The lower one holds files, which are copied up
   // when they are changed.
   int make_layers() {
-    const auto done = [&](const Guest::Reply& reply) { return reply.alive ? reply.error : EIO; };
-    const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
-    if (!set_clock(0)) return EIO;
-    if (const int error = done(run({.what = Do::kMount}, {type, options, ""}, "mount"))) return error;
+    const auto done = [&](const KernelMachine::Reply& reply) { return reply.alive ? reply.error : EIO; };
+    const std::string_view type = setup_->fs.rare.below.type, options = setup_->fs.rare.below.mount;
+    Command mount{.what = Do::kMount};
+    mount.clock = time_of(0);
+    if (const int error = done(run(mount, {type, options, ""}, "mount"))) return error;
     mounted_ = true;
     if (const int error =
             done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))
@@ -409,7 +410,8 @@ class KernelTarget : public Target,
     for (const Path& file : files)
       for (const Op& op : {Op::of(OpKind::kCreate, file), Op::append(file, unit)}) {
         const OpResult result = calls_.apply(
-            op, [&](const Command& command, const Guest::Texts& texts, std::span<const std::byte> bytes) {
+            op,
+            [&](const Command& command, const KernelMachine::Texts& texts, std::span<const std::byte> bytes) {
               return run(command, texts, "making the layers", bytes);
             });
         if (result.error != 0) return result.error;
@@ -445,14 +447,14 @@ class KernelTarget : public Target,
     const FileSystem& fs = setup_->fs;
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
     command.clock = time_of(0);
-    if (!fs.below.type.empty()) {
+    if (!fs.rare.below.type.empty()) {
       Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
       first.clock = std::exchange(command.clock, 0);
-      const KernelMachine::Reply below = run(first, {fs.below.type, fs.below.mount, ""}, "mount");
+      const KernelMachine::Reply below = run(first, {fs.rare.below.type, fs.rare.below.mount, ""}, "mount");
       if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
     }
     const KernelMachine::Reply reply =
-        run(command, {fs.type, setup_->mount, fs.below.type.empty() ? "" : fs.type}, "mount");
+        run(command, {fs.type, setup_->mount, fs.rare.below.type.empty() ? "" : fs.type}, "mount");
     if (!reply.alive) return EIO;
     ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;
