@@ -203,12 +203,12 @@ Status choose_kernel(const Options& options, const InstallPackages& install, Ker
   const std::string named = options.value_text("kernel");
   const bool packaged = named == "packaged";
   if (on_host && !packaged) return bad_input("--host takes the running kernel: leave out kernel=" + named);
-  if (on_host && !fs.rare.below.type.empty())
-    return bad_input(fmt::format("{} is checked in a guest: leave out --host", fs.name));
   if (on_host && options.integer("tasks") != 1)
     return bad_input("--host has one process: leave out --tasks, or --host");
   if (on_host)
     if (Status s = HostMachine::possible(std::string(fs.type)); !s) return s.error();
+  if (on_host && !fs.rare.below.type.empty())
+    return bad_input(fmt::format("{} is checked in a guest: leave out --host", fs.name));
   std::vector<std::string> missing;
   if (!on_host && packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
   const std::string tool = words_of(fs.mkfs.empty() ? "true" : fs.mkfs).front();
