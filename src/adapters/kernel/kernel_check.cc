@@ -31,6 +31,13 @@ OpSet ops_of(const FileSystem& fs) {
 
 }  // namespace
 
+// The default of `crash`. A copy-up is one long transaction of the file system below, which has too many
+// subsets. Where we mend the disk ourselves, all of it is read, and nothing is left to decide later.
+std::string_view usual_cuts(const FileSystem& fs) {
+  if (!fs.rare.below.type.empty()) return "prefixes";
+  return fs.rare.mend != nullptr ? "subsets" : kPlainDiskCuts;
+}
+
 std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   std::vector<OptionSpec> specs = {
       OptionSpec::integer("disk", 64, int64_t{1} << 30, static_cast<int64_t>(fs.kibibytes),
@@ -80,7 +87,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
   for (OptionSpec& spec : linux_specs(ops_of(fs), true)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
-  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs("", usual_cuts(fs))) specs.push_back(std::move(spec));
   if (!fs.fsck.empty())
     specs.push_back(OptionSpec::choice(
         "recovery", {"mount", "repair", "checked"}, fs.mount_recovers ? "mount" : "repair",
