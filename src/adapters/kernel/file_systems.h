@@ -28,7 +28,7 @@ enum Quirk : uint32_t {
 };
 
 // A file system below another one.
-struct Layer {
+struct Underlay {
   std::string_view type = {}, mount = {};  // as in FileSystem
 };
 
@@ -39,7 +39,7 @@ struct Rarities {
   // Instead of fsck: what a mount after a power cut needs. False: there is no file system.
   bool (*mend)(std::span<std::byte> disk) = nullptr;
   // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
-  Layer below = {};
+  Underlay below = {};
 };
 
 struct FileSystem {
