@@ -151,6 +151,8 @@ TEST_P(SameRequestsGuestTest, TheSameCallsMakeTheSameRequests) {
   EXPECT_THAT(first, HasSubstr("flush"));
   for (int round = 1; round < 50; ++round)
     ASSERT_EQ(requests_of_a_round(one, fresh), first) << "round " << round;
+  // The journal below an overlay is checkpointed in an order that depends on what the guest did before.
+  if (!fs.rare.below.type.empty()) return;
   GuestWithDisk other(fs);
   ASSERT_TRUE(other.booted());
   EXPECT_EQ(requests_of_a_round(other, fresh), first) << "another guest";
