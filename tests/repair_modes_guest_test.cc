@@ -40,13 +40,13 @@ constexpr const char* kSmall =
     "check ext2 --all --depth 1 --progress off --set dirs=0 --set links=off --set xattrs=off --set "
     "both_modes=on ";
 
-TEST_F(RepairModes, ACautiousModeThatTakesAFileWithItIsFound) {
+TEST_F(RepairModes, ACautiousModeThatBringsBackAnotherTreeIsFound) {
   const std::string wrong =
-      tool("e2fsck -p \"$1\" || exit $?\ndebugfs -w -R 'rm a' \"$1\" > /dev/null 2>&1\nexit 0\n");
+      tool("e2fsck -p \"$1\"\ndebugfs -w -R 'mkdir left' \"$1\" > /dev/null 2>&1\nexit 0\n");
   const Answer answer = run(kSmall + ("--set preen=" + wrong));
   EXPECT_EQ(answer.code, 1) << answer.text;
   EXPECT_THAT(on_one_line(answer.text),
-              AllOf(HasSubstr("two-outcomes (R7)"), HasSubstr("after its check in the cautious mode: /a")));
+              AllOf(HasSubstr("two-outcomes (R7)"), HasSubstr("after its check in the cautious mode: ")));
 }
 
 TEST_F(RepairModes, TheTwinIsClean) {
@@ -58,7 +58,7 @@ TEST_F(RepairModes, TheTwinIsClean) {
 
 // What it does not repair it need not bring back.
 TEST_F(RepairModes, ACautiousModeMayRefuse) {
-  const std::string refuses = tool("debugfs -w -R 'rm a' \"$1\" > /dev/null 2>&1\nexit 4\n");
+  const std::string refuses = tool("debugfs -w -R 'mkdir left' \"$1\" > /dev/null 2>&1\nexit 4\n");
   const Answer answer = run(kSmall + ("--set preen=" + refuses));
   EXPECT_EQ(answer.code, 0) << answer.text;
 }

@@ -210,8 +210,6 @@ std::vector<FileSystem> make_list() {
   FileSystem hfsplus{.name = "hfsplus",
                      .summary = "HFS+ without a journal; its repair tool is not in Debian",
                      .type = "hfsplus",
-                     .package = "",
-                     .mkfs = "",
                      .mount = "noatime",
                      .block = 512,
                      .kibibytes = 4096,

@@ -28,7 +28,7 @@ enum Quirk : uint32_t {
 };
 
 // A file system below another one.
-struct Underlay {
+struct LowerFileSystem {
   std::string_view type = {}, mount = {};  // as in FileSystem
 };
 
@@ -39,19 +39,19 @@ struct Rarities {
   // Instead of fsck: what a mount after a power cut needs. False: there is no file system.
   bool (*mend)(std::span<std::byte> disk) = nullptr;
   // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
-  Underlay below = {};
+  LowerFileSystem below = {};
 };
 
 struct FileSystem {
-  std::string_view name;        // of the target
-  std::string_view summary;     // one line
-  std::string_view type;        // as mount calls it
-  std::string_view package;     // with its tools
-  std::string_view mkfs;        // the words of its command, without the image; empty: see `rare`
-  std::string_view fsck = {};   // so of the tool that repairs; empty: there is none
-  std::string_view check = {};  // and of the one that only looks; empty: there is none
-  std::string_view preen = {};  // and of its cautious mode; empty: it has none
-  std::string_view mount;       // options
+  std::string_view name;          // of the target
+  std::string_view summary;       // one line
+  std::string_view type;          // as mount calls it
+  std::string_view package = {};  // with its tools
+  std::string_view mkfs = {};     // the words of its command, without the image; empty: see `rare`
+  std::string_view fsck = {};     // so of the tool that repairs; empty: there is none
+  std::string_view check = {};    // and of the one that only looks; empty: there is none
+  std::string_view preen = {};    // and of its cautious mode; empty: it has none
+  std::string_view mount;         // options
   // Further ones on the host, whose clock runs, and where several disks are the same.
   std::string_view host_mount = {};
   uint32_t block = 4096;   // bytes of a block of the disk

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "adapters/kernel/host_past.h"
 #include "adapters/kernel/kernel_setup.h"
 #include "adapters/kernel/kernel_target.h"
 #include "adapters/kernel/repair.h"

@@ -398,9 +398,8 @@ class KernelTarget : public Target,
   int make_layers() {
     const auto done = [&](const KernelMachine::Reply& reply) { return reply.alive ? reply.error : EIO; };
     const std::string_view type = setup_->fs.rare.below.type, options = setup_->fs.rare.below.mount;
-    Command mount{.what = Do::kMount};
-    mount.clock = time_of(0);
-    if (const int error = done(run(mount, {type, options, ""}, "mount"))) return error;
+    if (const int error = done(run({.what = Do::kMount, .clock = time_of(0)}, {type, options, ""}, "mount")))
+      return error;
     mounted_ = true;
     if (const int error =
             done(run({.what = Do::kMakeTree}, {"lower:upper:work:lower/b", "", ""}, "making the layers")))

@@ -75,7 +75,7 @@ Result<std::unique_ptr<RawCycles>> RawCycles::make(KernelSetup& setup) {
   SISYFS_ASSERT(disk, "a file system was made before");
   std::unique_ptr<RawCycles> raw(new RawCycles(setup));
   raw->disk_ = std::make_unique<MemoryDisk>(*disk);
-  Result<std::unique_ptr<Guest>> booted = setup.boot();
+  Result<std::unique_ptr<KernelMachine>> booted = setup.boot();
   if (!booted) return booted.error();
   raw->guest_ = *std::move(booted);
   raw->guest_->attach(raw->disk_.get());
@@ -92,9 +92,9 @@ Status RawCycles::cycle() {
   create.flags = 0644;
   const auto bytes = std::as_bytes(std::span(kFile));
   write.length = bytes.size();
-  const auto run = [&](const char* what, const Command& command, const Guest::Texts& texts = {},
+  const auto run = [&](const char* what, const Command& command, const KernelMachine::Texts& texts = {},
                        std::span<const std::byte> data = {}) -> Status {
-    const Guest::Reply reply = guest_->run(command, texts, data);
+    const KernelMachine::Reply reply = guest_->run(command, texts, data);
     if (!reply.alive) return system_error(fmt::format("{}: {}", what, guest_->trouble()));
     if (reply.error != 0) return system_error(fmt::format("{} answers {}", what, std::strerror(reply.error)));
     return {};

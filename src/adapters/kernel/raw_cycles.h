@@ -29,7 +29,7 @@ class RawCycles {
 
   const KernelSetup& setup_;
   std::unique_ptr<MemoryDisk> disk_;
-  std::unique_ptr<Guest> guest_;  // asks the disk
+  std::unique_ptr<KernelMachine> guest_;  // asks the disk
 };
 
 }  // namespace sisyfs

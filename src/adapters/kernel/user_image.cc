@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "adapters/guest/open_file.h"
 #include "base/digest.h"
 
 namespace sisyfs {
@@ -25,20 +26,6 @@ uint64_t free_memory() {
   }
   return kMostImageBytes * kCopies;  // not known
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 }  // namespace
 
@@ -58,7 +45,7 @@ Result<std::vector<std::byte>> read_user_image(const std::string& path) {
     return bad_input(fmt::format("start={} {}", path, why));
   };
   // A pipe is not waited for.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat stat {};
   if (file.get() < 0 && errno == ENOENT)
     return refused("does not exist: the start is new, aged, full, or the path of a disk image");
