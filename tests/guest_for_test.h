@@ -85,17 +85,19 @@ class MachineWithDisk {
 
   // Each gives 0, an errno, or -1 if the guest is dead.
   int mount(uint32_t flags = 0) {
-    if (fs_.below.type.empty())
+    if (fs_.rare.below.type.empty())
       return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, options(), ""}));
     if (const int failed = error(machine().run({.what = guest::Do::kMountBelow, .number = flags},
-                                               {fs_.below.type, fs_.below.mount, ""})))
+                                               {fs_.rare.below.type, fs_.rare.below.mount, ""})))
       return failed;
     const std::string layers = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work," + options();
     return error(machine().run({.what = guest::Do::kMount, .number = flags}, {fs_.type, layers, fs_.type}));
   }
   // The layers of a file system that lies over another one, with a file in the lower one.
   void make_layers() {
-    EXPECT_EQ(error(machine().run({.what = guest::Do::kMount}, {fs_.below.type, fs_.below.mount, ""})), 0);
+    EXPECT_EQ(
+        error(machine().run({.what = guest::Do::kMount}, {fs_.rare.below.type, fs_.rare.below.mount, ""})),
+        0);
     EXPECT_EQ(error(machine().run({.what = guest::Do::kMakeTree}, {"lower:upper:work", "", ""})), 0);
     EXPECT_EQ(create("/lower/low"), 0);
     EXPECT_EQ(write("/lower/low", "from below"), 0);
@@ -180,8 +182,8 @@ class MachineWithDisk {
       ADD_FAILURE() << image.error().message;
       return;
     }
-    if (fs_.own.make != nullptr) {
-      fs_.own.make(image->bytes());
+    if (fs_.rare.make != nullptr) {
+      fs_.rare.make(image->bytes());
       disk_ = std::make_unique<ToyDisk>(image->bytes());
       return;
     }

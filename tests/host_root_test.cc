@@ -97,6 +97,13 @@ TEST(HostCheckRootTest, AFileSystemThatTheKernelHasNotIsRefusedByName) {
   }
 }
 
+TEST(HostCheckRootTest, WhatLiesOverAnotherFileSystemIsForGuests) {
+  if (const std::string why = why_not("ext4"); !why.empty()) GTEST_SKIP() << why;
+  const Answer answer = run("check overlay --host --depth 1");
+  EXPECT_EQ(answer.code, 2) << answer.text;
+  if (HostMachine::possible("overlay")) EXPECT_THAT(answer.text, HasSubstr("overlay is checked in a guest"));
+}
+
 TEST(HostCheckRootTest, AKernelOfOnesOwnIsForGuests) {
   if (const std::string why = why_not("ext4"); !why.empty()) GTEST_SKIP() << why;
   const Answer answer = run("check ext4 --host --depth 1 --set kernel=/bin/true");

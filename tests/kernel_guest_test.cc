@@ -145,12 +145,14 @@ TEST_P(SameRequestsGuestTest, TheSameCallsMakeTheSameRequests) {
   if (const std::string why = why_no_guest(&fs); !why.empty()) GTEST_SKIP() << why;
   GuestWithDisk one(fs);
   ASSERT_TRUE(one.booted());
-  if (!fs.below.type.empty()) one.make_layers();
+  if (!fs.rare.below.type.empty()) one.make_layers();
   const ToyDisk fresh = one.disk();
   const std::string first = requests_of_a_round(one, fresh);
   EXPECT_THAT(first, HasSubstr("flush"));
   for (int round = 1; round < 50; ++round)
     ASSERT_EQ(requests_of_a_round(one, fresh), first) << "round " << round;
+  // The journal below an overlay is checkpointed in an order that depends on what the guest did before.
+  if (!fs.rare.below.type.empty()) return;
   GuestWithDisk other(fs);
   ASSERT_TRUE(other.booted());
   EXPECT_EQ(requests_of_a_round(other, fresh), first) << "another guest";
@@ -179,7 +181,8 @@ TEST_F(KernelGuestTest, AnOverlayChangesNothingBelow) {
   EXPECT_EQ(one.read("/low"), "FROM below");
   EXPECT_EQ(one.call(Call::kFsync, "/low"), 0);
   EXPECT_EQ(one.unmount(), 0);
-  ASSERT_EQ(error_of(one.guest().run({.what = Do::kMount}, {overlay.below.type, overlay.below.mount, ""})),
+  ASSERT_EQ(error_of(one.guest().run({.what = Do::kMount},
+                                     {overlay.rare.below.type, overlay.rare.below.mount, ""})),
             0);
   EXPECT_EQ(one.read("/lower/low"), "from below");
   EXPECT_EQ(one.read("/upper/low"), "FROM below");
@@ -217,7 +220,7 @@ TEST_F(KernelGuestTest, HfsplusIsMountedForWritingOnceItIsMarkedClean) {
   EXPECT_EQ(one.read("/a"), "") << "it is there";
   EXPECT_EQ(one.create("/b"), EROFS);
   EXPECT_EQ(one.unmount(), 0);
-  EXPECT_TRUE(fs.own.mend(left));
+  EXPECT_TRUE(fs.rare.mend(left));
   ToyDisk mended(left);
   one.guest().attach(&mended);
   ASSERT_EQ(one.mount(), 0);

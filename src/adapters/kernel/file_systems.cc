@@ -61,7 +61,7 @@ std::vector<FileSystem> make_list() {
   variant = ext4;
   variant.name = "ext4-writeback", variant.summary = "ext4 with data=writeback";
   variant.mount = "noatime,noinit_itable,data=writeback";
-  variant.stale_data = true;
+  variant.quirks |= kStaleData;
   add(variant);
   variant = ext4;
   variant.name = "ext4-fast-commit", variant.summary = "ext4 with fast commits";
@@ -214,17 +214,16 @@ std::vector<FileSystem> make_list() {
                      .block = 512,
                      .kibibytes = 4096,
                      .modules = {"nls_utf8", "hfsplus"}};
-  hfsplus.own.make = make_hfsplus;
-  hfsplus.own.mend = mend_hfsplus;
+  hfsplus.rare.make = make_hfsplus;
+  hfsplus.rare.mend = mend_hfsplus;
   hfsplus.mount_recovers = false;
-  hfsplus.stale_data = true;  // nothing orders the data before the catalog
   hfsplus.without = kRanges | kExchanges;
-  hfsplus.quirks = kPlainDirectoryLinks;
+  hfsplus.quirks = kPlainDirectoryLinks | kStaleData;  // nothing orders data before the catalog
   add(hfsplus);
   FileSystem overlay = ext4;
   overlay.name = "overlay", overlay.summary = "overlayfs, with all of its layers on one ext4";
-  overlay.type = "overlay", overlay.below.type = "ext4";
-  overlay.below.mount = "noinit_itable";
+  overlay.type = "overlay", overlay.rare.below.type = "ext4";
+  overlay.rare.below.mount = "noinit_itable";
   overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
   overlay.modules = {"overlay"};
   overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew

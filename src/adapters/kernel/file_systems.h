@@ -24,13 +24,7 @@ enum Quirk : uint32_t {
   // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
   // these writes are in doubt during the mount and not during all that follows.
   kSettles = 1u << 6,
-};
-
-// Instead of mkfs and fsck, where there are none.
-struct OwnTools {
-  void (*make)(std::span<std::byte> disk) = nullptr;  // writes an empty file system over the disk
-  // What a mount after a power cut needs. False: there is no file system.
-  bool (*mend)(std::span<std::byte> disk) = nullptr;
+  kStaleData = 1u << 7,  // a power cut may leave any bytes where a file was written for the first time
 };
 
 // A file system below another one.
@@ -38,12 +32,22 @@ struct LowerFileSystem {
   std::string_view type = {}, mount = {};  // as in FileSystem
 };
 
+// What few of them have.
+struct Rarities {
+  // Instead of mkfs, where there is none: writes an empty file system over the disk.
+  void (*make)(std::span<std::byte> disk) = nullptr;
+  // Instead of fsck: what a mount after a power cut needs. False: there is no file system.
+  bool (*mend)(std::span<std::byte> disk) = nullptr;
+  // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
+  LowerFileSystem below = {};
+};
+
 struct FileSystem {
   std::string_view name;          // of the target
   std::string_view summary;       // one line
   std::string_view type;          // as mount calls it
   std::string_view package = {};  // with its tools
-  std::string_view mkfs = {};     // the words of its command, without the image; empty: see `own`
+  std::string_view mkfs = {};     // the words of its command, without the image; empty: see `rare`
   std::string_view fsck = {};     // so of the tool that repairs; empty: there is none
   std::string_view check = {};    // and of the one that only looks; empty: there is none
   std::string_view preen = {};    // and of its cautious mode; empty: it has none
@@ -53,14 +57,11 @@ struct FileSystem {
   uint32_t block = 4096;   // bytes of a block of the disk
   uint64_t kibibytes = 0;  // of the disk
   std::vector<std::string> modules = {};
-  OwnTools own = {};
-  // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
-  LowerFileSystem below = {};
+  Rarities rare = {};
 
   Contract contract = Contract::kFsync;
   bool fsync_names = false;
   bool mount_recovers = true;
-  bool stale_data = false;
   OpSet without = {};  // ops that it does not have
   uint32_t quirks = 0;
   uint32_t max_name = 255;

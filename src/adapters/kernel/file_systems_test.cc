@@ -31,7 +31,7 @@ TEST(FileSystemsTest, EachCanBeMadeAndMounted) {
   for (const FileSystem& fs : file_systems()) {
     EXPECT_FALSE(fs.summary.empty()) << fs.name;
     EXPECT_FALSE(fs.type.empty()) << fs.name;
-    EXPECT_NE(fs.own.make != nullptr, fs.mkfs.starts_with("mkfs.")) << fs.name << ": " << fs.mkfs;
+    EXPECT_NE(fs.rare.make != nullptr, fs.mkfs.starts_with("mkfs.")) << fs.name << ": " << fs.mkfs;
     EXPECT_EQ(fs.mkfs.empty(), fs.package.empty()) << fs.name;
     EXPECT_GT(fs.kibibytes, 0u) << fs.name;
     EXPECT_LE(fs.block, 4096u) << fs.name;
@@ -43,8 +43,8 @@ TEST(FileSystemsTest, EachCanBeMadeAndMounted) {
 
 TEST(FileSystemsTest, EachIsBroughtBackSomehow) {
   for (const FileSystem& fs : file_systems()) {
-    EXPECT_TRUE(fs.mount_recovers || !fs.fsck.empty() || fs.own.mend != nullptr) << fs.name;
-    EXPECT_TRUE(fs.fsck.empty() || fs.own.mend == nullptr) << fs.name << ": one of the two is enough";
+    EXPECT_TRUE(fs.mount_recovers || !fs.fsck.empty() || fs.rare.mend != nullptr) << fs.name;
+    EXPECT_TRUE(fs.fsck.empty() || fs.rare.mend == nullptr) << fs.name << ": one of the two is enough";
     // What repairs must also be able to only look, or nobody knows when it is needed.
     EXPECT_TRUE(fs.fsck.empty() || !fs.check.empty()) << fs.name;
   }

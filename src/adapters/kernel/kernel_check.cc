@@ -32,6 +32,13 @@ OpSet ops_of(const FileSystem& fs) {
 
 }  // namespace
 
+// The default of `crash`. A copy-up is one long transaction of the file system below, which has too many
+// subsets. Where we mend the disk ourselves, all of it is read, and nothing is left to decide later.
+std::string_view usual_cuts(const FileSystem& fs) {
+  if (!fs.rare.below.type.empty()) return "prefixes";
+  return fs.rare.mend != nullptr ? "subsets" : kPlainDiskCuts;
+}
+
 std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   std::vector<OptionSpec> specs = {
       OptionSpec::integer("disk", 64, int64_t{1} << 30, static_cast<int64_t>(fs.kibibytes),
@@ -56,8 +63,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
           "fsync_names", {"claimed", "on", "off"}, "claimed",
           "fsync of a file also makes its name durable: as is known of the file system, or not"),
       // One more than those that are there from the beginning.
-      OptionSpec::integer("files", 1, 8, fs.below.type.empty() ? 2 : 3, "files in the workload"),
-      OptionSpec::integer("dirs", 0, 8, fs.below.type.empty() ? 1 : 2, "directories in the workload"),
+      OptionSpec::integer("files", 1, 8, fs.rare.below.type.empty() ? 2 : 3, "files in the workload"),
+      OptionSpec::integer("dirs", 0, 8, fs.rare.below.type.empty() ? 1 : 2, "directories in the workload"),
       OptionSpec::integer("depth", 1, 8, 2, "names in a path of the workload"),
       OptionSpec::integer("write", 1, 4096, 1, "a second size of writes, in units; 1: none"),
       OptionSpec::integer("file_blocks", 1, 4096, 2, "units of a file in the workload"),
@@ -81,7 +88,7 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
   for (OptionSpec& spec : call_specs(Width::kWide)) specs.push_back(std::move(spec));
   for (OptionSpec& spec : linux_specs(ops_of(fs), true)) specs.push_back(std::move(spec));
   specs.push_back(names_spec());
-  for (OptionSpec& spec : cut_specs("", kPlainDiskCuts)) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : cut_specs("", usual_cuts(fs))) specs.push_back(std::move(spec));
   if (!fs.fsck.empty())
     specs.push_back(OptionSpec::choice(
         "recovery", {"mount", "repair", "checked"}, fs.mount_recovers ? "mount" : "repair",
@@ -208,6 +215,8 @@ Status choose_kernel(const Options& options, const InstallPackages& install, Ker
     return bad_input("--host has one process: leave out --tasks, or --host");
   if (on_host)
     if (Status s = HostMachine::possible(std::string(fs.type)); !s) return s.error();
+  if (on_host && !fs.rare.below.type.empty())
+    return bad_input(fmt::format("{} is checked in a guest: leave out --host", fs.name));
   std::vector<std::string> missing;
   if (!on_host && packaged && find_tool(kPackagedKernel).empty()) missing.emplace_back("user-mode-linux");
   const std::string tool = words_of(fs.mkfs.empty() ? "true" : fs.mkfs).front();
@@ -276,13 +285,16 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
   set_mount(options.value_text("mount"), *setup);
   if (setup->host) set_mount(fs.host_mount, *setup);
   if (options.has("watch")) setup->unwatched = why_unwatched(options);
+  if (fs.rare.mend != nullptr)
+    setup->unwatched =
+        "the volume is marked clean by the checker, written back by rising address and flushed";
   if (options.has("preen") && options.differs("preen")) {
     setup->preen = options.value_text("preen");
     std::replace(setup->preen.begin(), setup->preen.end(), '+', ' ');
     setup->fs.preen = setup->preen;
   }
   if (Status s = check_modes(setup->fs, options); !s) return s.error();
-  if (!fs.below.type.empty()) {
+  if (!fs.rare.below.type.empty()) {
     const std::string below = guest::kBelow;
     setup->mount = fmt::format("lowerdir={0}/lower,upperdir={0}/upper,workdir={0}/work{1}{2}", below,
                                setup->mount.empty() ? "" : ",", setup->mount);
@@ -303,7 +315,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
                  .mount_recovers = fs.mount_recovers,
                  .limited_space = true,
                  .split_writes = true,
-                 .stale_data = fs.stale_data,
+                 .stale_data = (fs.quirks & kStaleData) != 0,
                  .retries_sync = false};
   if (const std::string_view name = options.choice_text("contract"); name != "claimed")
     kind.claims.contract = *parse_contract(name);
@@ -315,7 +327,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   kind.limits.max_name = fs.max_name;
   kind.disks = setup->disk;
   const std::string_view recovery = options.has("recovery") ? options.choice_text("recovery") : "mount";
-  kind.has_fsck = recovery != "mount" || fs.own.mend != nullptr;
+  kind.has_fsck = recovery != "mount" || fs.rare.mend != nullptr;
   kind.has_preen = kind.has_fsck && !fs.preen.empty();
   kind.fsck_notes = (fs.quirks & kRepairDecides) != 0;
   kind.words.problems = repair_problems();

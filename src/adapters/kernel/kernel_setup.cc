@@ -52,8 +52,8 @@ Result<Image> KernelSetup::made(const Image& blank) const {
   Result<MemoryFile> file = MemoryFile::make(bytes);
   if (!file) return file.error();
   blank.read(BlockAddress(0), file->bytes());
-  if (fs.own.make != nullptr) {
-    fs.own.make(file->bytes());
+  if (fs.rare.make != nullptr) {
+    fs.rare.make(file->bytes());
   } else if (Status s = run_mkfs(mkfs, *file); !s) {
     return s.error();
   }

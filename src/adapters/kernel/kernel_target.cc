@@ -205,7 +205,7 @@ class KernelTarget : public Target,
 
   SavesMemory* saves_memory() override { return this; }
   ChecksOffline* checks_offline() override {
-    return setup_->fs.fsck.empty() && setup_->fs.own.mend == nullptr ? nullptr : this;
+    return setup_->fs.fsck.empty() && setup_->fs.rare.mend == nullptr ? nullptr : this;
   }
   HasFaults* has_faults() override { return this; }
   ReachesMarks* reaches_marks() override { return setup_->host ? this : nullptr; }
@@ -367,8 +367,8 @@ class KernelTarget : public Target,
   // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
     const bool given = !setup_->start.empty();
-    const bool layered = !given && !setup_->fs.below.type.empty();
-    if (!settles() && !given && !layered && setup_->fs.own.make == nullptr) return image;
+    const bool layered = !given && !setup_->fs.rare.below.type.empty();
+    if (!settles() && !given && !layered && setup_->fs.rare.make == nullptr) return image;
     own_.load(MediaState(image));
     server_.attach(&own_);
     const auto failed = [&](const char* what, int error) -> Error {
@@ -397,7 +397,7 @@ class KernelTarget : public Target,
   // when they are changed.
   int make_layers() {
     const auto done = [&](const KernelMachine::Reply& reply) { return reply.alive ? reply.error : EIO; };
-    const std::string_view type = setup_->fs.below.type, options = setup_->fs.below.mount;
+    const std::string_view type = setup_->fs.rare.below.type, options = setup_->fs.rare.below.mount;
     if (const int error = done(run({.what = Do::kMount, .clock = time_of(0)}, {type, options, ""}, "mount")))
       return error;
     mounted_ = true;
@@ -446,14 +446,14 @@ class KernelTarget : public Target,
     const FileSystem& fs = setup_->fs;
     Command command{.what = Do::kMount, .number = setup_->mount_flags};
     command.clock = time_of(0);
-    if (!fs.below.type.empty()) {
+    if (!fs.rare.below.type.empty()) {
       Command first{.what = Do::kMountBelow, .number = setup_->mount_flags};
       first.clock = std::exchange(command.clock, 0);
-      const KernelMachine::Reply below = run(first, {fs.below.type, fs.below.mount, ""}, "mount");
+      const KernelMachine::Reply below = run(first, {fs.rare.below.type, fs.rare.below.mount, ""}, "mount");
       if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
     }
     const KernelMachine::Reply reply =
-        run(command, {fs.type, setup_->mount, fs.below.type.empty() ? "" : fs.type}, "mount");
+        run(command, {fs.type, setup_->mount, fs.rare.below.type.empty() ? "" : fs.type}, "mount");
     if (!reply.alive) return EIO;
     ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;

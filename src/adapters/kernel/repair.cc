@@ -169,9 +169,9 @@ void Repair::run(const FileSystem& fs, Media& media, FsckMode mode, RepairReport
     report->error = EIO;
     return;
   }
-  if (fs.own.mend != nullptr) {
+  if (fs.rare.mend != nullptr) {
     if (mode != FsckMode::kRepair) return;
-    if (!fs.own.mend(file_->bytes())) tell(report, kNotRepaired, false, "there is no volume");
+    if (!fs.rare.mend(file_->bytes())) tell(report, kNotRepaired, false, "there is no volume");
     if (!copy_back(media)) report->error = EIO;
     return;
   }
