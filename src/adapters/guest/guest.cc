@@ -143,10 +143,12 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   make.offset = disks.blocks_per_disk() * disks.block_size;
   make.length = disks.block_size;
   if (disks.is_flash()) make = {.what = guest::Do::kFlash};
-  if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
-    return refused(
-        disks.is_flash() ? "has no flash (CONFIG_MTD_MTDRAM and CONFIG_JFFS2_FS)" : "has no disks (nbd)",
-        reply);
+  const Reply made = guest->run(make);
+  if (made.alive && made.error == ENODEV && disks.is_flash())
+    return bad_input(fmt::format("the kernel {} has no flash: it needs CONFIG_MTD_MTDRAM and CONFIG_JFFS2_FS",
+                                 kernel.program));
+  if (!made.alive || made.error != 0)
+    return refused(disks.is_flash() ? "has no flash" : "has no disks (nbd)", made);
   const Reply release = guest->run({.what = guest::Do::kRelease});
   if (!release.alive || release.error != 0) return refused("has no release", release);
   guest->release_.assign(reinterpret_cast<const char*>(release.bytes.data()), release.bytes.size());

@@ -293,6 +293,9 @@ class KernelTarget : public Target,
   KernelMachine* guest() {
     if (guest_ != nullptr) return guest_.get();
     Result<std::unique_ptr<KernelMachine>> booted = setup_->boot();
+    // A kernel that the user gave may lack what the file system needs.
+    if (!booted && booted.error().kind == ErrorKind::kBadInput)
+      return setup_->refuse_start(booted.error().message), nullptr;
     if (!booted) return setup_->set_trouble(booted.error().message), nullptr;
     guest_ = *std::move(booted);
     if (setup_->disk.is_flash())
