@@ -67,8 +67,8 @@ void make_buffer(uint32_t number) {
   if (write(line, &packet, sizeof packet) != sizeof packet) give_up("serial line");
 }
 
-// Tells where the kernel's functions for random numbers are.
-void replace_random() {
+// Tells where the functions of the kernel are that are replaced.
+void replace_functions() {
   std::FILE* const file = std::fopen("/proc/kallsyms", "r");
   if (file == nullptr) return;
   uint64_t address = 0;
@@ -111,7 +111,7 @@ void connect() {
   cfmakeraw(&raw);
   tcsetattr(line, TCSANOW, &raw);
   for (uint32_t i = 0; i < kBuffers; ++i) make_buffer(i);
-  replace_random();
+  replace_functions();
 }
 
 int set_clock(uint64_t seconds) {

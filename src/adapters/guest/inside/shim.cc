@@ -165,11 +165,16 @@ uint32_t random_32() { return static_cast<uint32_t>(next_random()); }
 uint64_t random_64() { return next_random(); }
 uint32_t random_below(uint32_t end) { return end == 0 ? 0 : static_cast<uint32_t>(next_random() % end); }
 
+// sync(2) wakes threads that write back what it writes itself too. Which of the two is first at a block
+// decided the order of the writes, and depended on what the guest had done before.
+void wake_no_flushers(int) {}
+
 // The kernel is a part of this process: a jump to our function is written over the beginning of its own.
 void replace(uint32_t which, uint64_t address) {
-  void* const functions[] = {reinterpret_cast<void*>(random_bytes), reinterpret_cast<void*>(random_8),
-                             reinterpret_cast<void*>(random_16),    reinterpret_cast<void*>(random_32),
-                             reinterpret_cast<void*>(random_64),    reinterpret_cast<void*>(random_below)};
+  void* const functions[] = {reinterpret_cast<void*>(random_bytes),    reinterpret_cast<void*>(random_8),
+                             reinterpret_cast<void*>(random_16),       reinterpret_cast<void*>(random_32),
+                             reinterpret_cast<void*>(random_64),       reinterpret_cast<void*>(random_below),
+                             reinterpret_cast<void*>(wake_no_flushers)};
   if (which >= sizeof functions / sizeof *functions || address == 0) return;
   unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
   std::memcpy(jump + 2, &functions[which], sizeof functions[which]);
