@@ -27,7 +27,7 @@ double peak_memory_mb(const std::string& process) {
 
 double largest_guest_mb(const KernelSetup& kernel) {
   double most = 0;
-  for (const pid_t process : kernel.guests()) most = std::max(most, peak_memory_mb(fmt::to_string(process)));
+  for (const pid_t process : kernel.guests().processes) most = std::max(most, peak_memory_mb(fmt::to_string(process)));
   return most;
 }
 
@@ -131,7 +131,7 @@ class KernelBench {
     Result<KernelCheck> made = make();
     if (!made) return made.error();
     // Its first guest has a core already; the one for the raw cycles gets the same.
-    made->kernel->kernel.cpu = made->kernel->last_core();
+    made->kernel->kernel.cpu = made->kernel->guests().last_core;
     Result<std::unique_ptr<RawCycles>> raw = RawCycles::make(*made->kernel);
     if (!raw) return raw.error();
     const Result<double> before = raw_rate(**raw);

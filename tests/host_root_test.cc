@@ -101,7 +101,9 @@ TEST(HostCheckRootTest, WhatLiesOverAnotherFileSystemIsForGuests) {
   if (const std::string why = why_not("ext4"); !why.empty()) GTEST_SKIP() << why;
   const Answer answer = run("check overlay --host --depth 1");
   EXPECT_EQ(answer.code, 2) << answer.text;
-  if (HostMachine::possible("overlay")) EXPECT_THAT(answer.text, HasSubstr("overlay is checked in a guest"));
+  if (HostMachine::possible("overlay")) {
+    EXPECT_THAT(answer.text, HasSubstr("overlay is checked in a guest"));
+  }
 }
 
 TEST(HostCheckRootTest, AKernelOfOnesOwnIsForGuests) {

@@ -267,7 +267,9 @@ TEST_F(KernelGuestTest, WhereAnEarlierMountStoppedToWriteDecidesNothing) {
       one.disk().requests.clear();
       for (int i = 0; i < directories; ++i) {
         EXPECT_EQ(one.call(Call::kMkdir, "/d" + std::to_string(i), "", 0755), 0);
-        if (syncs_often) EXPECT_EQ(one.call(Call::kSync), 0);
+        if (syncs_often) {
+          EXPECT_EQ(one.call(Call::kSync), 0);
+        }
       }
       EXPECT_EQ(one.call(Call::kSync), 0);
       const std::string requests = one.disk().requests;

@@ -32,19 +32,22 @@ class PlantedGuestTest : public testing::TestWithParam<Planted> {};
 TEST_P(PlantedGuestTest, IsAFindingAndTheRunGoesOn) {
   if (const std::string why = why_no_guest(file_system("ext4")); !why.empty()) GTEST_SKIP() << why;
   const Planted& planted = GetParam();
+  // A guest that dies is booted anew for each confirmation.
+  const bool survives = planted.token == std::string("T6");
   const Answer answer = check(std::string("plant=") + planted.plant +
-                              (planted.plant == std::string("loop@fsync") ? " --set seconds=2" : ""));
+                              (planted.plant == std::string("loop@fsync") ? " --set seconds=2" : "") +
+                              (survives ? "" : " --confirm 1"));
   const std::string text = on_one_line(answer.text);
   EXPECT_EQ(answer.code, 1) << answer.text;
   EXPECT_THAT(text, AllOf(HasSubstr(planted.observed), HasSubstr(std::string("(") + planted.token)));
   EXPECT_THAT(text, AllOf(HasSubstr("FAIL: ext4"), HasSubstr("every path of 1 step was walked")));
-  EXPECT_THAT(text, HasSubstr("onfirmed 3 of 3"));
+  EXPECT_THAT(text, HasSubstr(survives ? "onfirmed 3 of 3" : "onfirmed 1 of 1"));
   const std::string token = token_in(answer.text);
   ASSERT_THAT(token, HasSubstr(std::string(":") + planted.token + ":")) << answer.text;
-  const Answer again = run("replay --confirm 1 " + token);
+  const Answer again = run("replay --confirm 0 " + token);
   EXPECT_EQ(again.code, 1) << again.text;
   EXPECT_THAT(on_one_line(again.text), HasSubstr(planted.observed));
-  EXPECT_THAT(again.text, HasSubstr(": still happens; confirmed 1 of 1"));
+  EXPECT_THAT(again.text, HasSubstr(": still happens (on Linux "));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -67,7 +67,7 @@ TEST(ServicesTest, WrongArgumentsAreRefused) {
     const char *arguments, *says;
   } const cases[] = {
       {"link", "link is no file system of the kernel"},
-      {"ext4 --only fsink", "unknown service 'fsink'; services are sync_mount, sync, "},
+      {"ext4 --only fsink", "unknown service 'fsink'; services are sync_mount, sync_mount_chmod, sync, "},
       {"ext4 --set contract=atomic", "services sets this itself"},
       {"ext4 --json - --markdown", "give --json a file"},
       {"ext4 --budget soon", "--budget"},

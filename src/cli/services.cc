@@ -161,7 +161,7 @@ Result<ServiceCell> fill_cell(const Search& search, const Service& service, mill
   ServiceCell cell;
   cell.service = &service;
   const auto begin = Clock::now();
-  const char* const all = search.fs.mount_recovers ? "lazy" : "subsets";
+  const char* const all = search.fs.rare.mend == nullptr ? "lazy" : "subsets";
   if (service.during) {
     const Result<bool> ended = search_cell(search, "prefixes", time, cell);
     if (!ended) return ended.error();

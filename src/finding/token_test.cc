@@ -183,7 +183,7 @@ TEST(FindingTokenTest, EachMalformedStepIsNamed) {
   const auto said = [](const std::string& bytes) { return message(parse_token(token_of(bytes))); };
   EXPECT_THAT(said("\x04"s), HasSubstr("the header 0x04"));
   EXPECT_THAT(said("\x01\x02"s), HasSubstr("cannot be unpacked"));
-  EXPECT_THAT(said("\0\x31\0"s), HasSubstr("the op code 49, which this program does not know"));
+  EXPECT_THAT(said("\0\x32\0"s), HasSubstr("the op code 50, which this program does not know"));
   EXPECT_THAT(said("\0\x40"s), HasSubstr("a step of kind 64, which this program does not know"));
   EXPECT_THAT(said("\0\x7f"s), HasSubstr("where its steps end"));
   EXPECT_THAT(said("\2\x0f"s), HasSubstr("where its steps end"));

@@ -98,16 +98,8 @@ long futex(std::atomic<Turn>& word, int op, Turn value, const timespec* timeout)
 Result<GuestKernel> GuestKernel::find(const std::string& program) {
   GuestKernel kernel;
   kernel.program = program;
-  std::error_code ignored;
-  namespace fs = std::filesystem;
   if (Status s = check_kernel_program(program); !s) return s.error();
-  // Modules lie in a folder named after the release: of the package, or beside the program.
-  const std::string folder = fs::path(program).parent_path().string();
-  for (const std::string& place : {folder + "/modules", folder + "/../lib/uml/modules"}) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored))
-      if (entry.is_directory(ignored)) kernel.modules = entry.path().string();
-    if (!kernel.modules.empty()) break;
-  }
+  kernel.modules = modules_of(program);
   return kernel;
 }
 

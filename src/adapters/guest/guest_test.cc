@@ -11,6 +11,7 @@
 #include <string>
 
 #include "adapters/guest/guest_files.h"
+#include "adapters/guest/kernel_program.h"
 
 namespace sisyfs::guest_test {
 namespace {
@@ -46,19 +47,17 @@ TEST(GuestKernelTest, APathThatIsNoProgramIsRefused) {
     const Result<GuestKernel> kernel = GuestKernel::find(path);
     ASSERT_FALSE(kernel) << path;
     EXPECT_EQ(kernel.error().kind, ErrorKind::kBadInput);
-    EXPECT_THAT(kernel.error().message, HasSubstr(path + " is no program"));
+    EXPECT_THAT(kernel.error().message, HasSubstr("--kernel takes a user-mode Linux"));
   }
 }
 
 TEST(GuestKernelTest, ModulesAreFoundBesideTheProgramOrWhereThePackageHasThem) {
   const Folder folder;
-  const std::string beside = folder.add_program("own/linux", ""),
-                    packaged = folder.add_program("bin/linux.uml", "");
   fs::create_directories(folder / "own/modules/6.12.1");
   fs::create_directories(folder / "lib/uml/modules/6.1.9");
-  EXPECT_TRUE(GuestKernel::find(beside)->modules.ends_with("/own/modules/6.12.1"));
-  EXPECT_TRUE(GuestKernel::find(packaged)->modules.ends_with("/lib/uml/modules/6.1.9"));
-  EXPECT_EQ(GuestKernel::find(folder.add_program("alone/by/itself/linux", ""))->modules, "");
+  EXPECT_TRUE(modules_of(folder / "own/linux").ends_with("/own/modules/6.12.1"));
+  EXPECT_TRUE(modules_of(folder / "bin/linux.uml").ends_with("/lib/uml/modules/6.1.9"));
+  EXPECT_EQ(modules_of(folder / "alone/by/itself/linux"), "");
 }
 
 TEST(GuestTest, AProgramThatIsNoKernelIsAnError) {

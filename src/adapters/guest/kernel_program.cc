@@ -83,4 +83,18 @@ Status check_kernel_program(const std::string& path) {
   return {};
 }
 
+std::string modules_of(const std::string& program) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::string found;
+  // They lie in a folder named after the release.
+  const std::string folder = fs::path(program).parent_path().string();
+  for (const std::string& place : {folder + "/modules", folder + "/../lib/uml/modules"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored))
+      if (entry.is_directory(ignored)) found = entry.path().string();
+    if (!found.empty()) break;
+  }
+  return found;
+}
+
 }  // namespace sisyfs

@@ -11,4 +11,8 @@ namespace sisyfs {
 // that cannot be given a clock of its own.
 Status check_kernel_program(const std::string& path);
 
+// The folder of the modules of such a kernel, beside it or where the package has them; empty if there is
+// none.
+std::string modules_of(const std::string& program);
+
 }  // namespace sisyfs

@@ -64,11 +64,13 @@ struct Packet {
   uint32_t count;  // bytes of the request, or page frames
 };
 
-// Functions of the kernel that give random numbers.
-enum class Replaced : uint32_t { kBytes, k8, k16, k32, k64, kBelow, kMost };
-inline constexpr const char* kReplacedNames[] = {"get_random_bytes", "get_random_u8",
-                                                 "get_random_u16",   "get_random_u32",
-                                                 "get_random_u64",   "__get_random_u32_below"};
+// Functions of the kernel that give random numbers, and the one by which sync lets threads write back beside
+// it.
+enum class Replaced : uint32_t { kBytes, k8, k16, k32, k64, kBelow, kFlushers, kMost };
+inline constexpr const char* kReplacedNames[] = {
+    "get_random_bytes", "get_random_u8",          "get_random_u16",         "get_random_u32",
+    "get_random_u64",   "__get_random_u32_below", "wakeup_flusher_threads",
+};
 
 // Functions of the driver mtdram, which keeps a flash in memory. What takes their place asks the checker.
 // There is no direct look at the flash (kPoint). JFFS2 takes another erased unit after each mount, by a

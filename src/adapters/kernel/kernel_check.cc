@@ -187,14 +187,14 @@ Status settle_options(Options& options) {
 
 // The image of the user, as a disk of whole blocks.
 Status set_start(const Options& options, uint64_t block, KernelSetup& setup) {
-  setup.start = options.value_text("start");
-  Result<std::vector<std::byte>> image = read_user_image(setup.start);
+  setup.start.path = options.value_text("start");
+  Result<std::vector<std::byte>> image = read_user_image(setup.start.path);
   if (!image) return image.error();
   if (image_digest(*image) != options.value_text("start_digest"))
-    return bad_input(fmt::format("start={} was changed while it was read", setup.start));
-  setup.start_image = *std::move(image);
-  setup.start_image.resize((setup.start_image.size() + block - 1) / block * block);
-  const uint64_t bytes = setup.start_image.size();
+    return bad_input(fmt::format("start={} was changed while it was read", setup.start.path));
+  setup.start.content = *std::move(image);
+  setup.start.content.resize((setup.start.content.size() + block - 1) / block * block);
+  const uint64_t bytes = setup.start.content.size();
   if (options.differs("disk") && static_cast<uint64_t>(options.integer("disk")) * 1024 != bytes)
     return bad_input(
         fmt::format("disk={}: the image that start names has {} bytes, and its size is that of the disk",
@@ -314,14 +314,14 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
       setup->mkfs.push_back(std::move(word));
   set_mount(options.value_text("mount"), *setup);
   if (setup->host) set_mount(fs.host_mount, *setup);
-  if (options.has("watch")) setup->unwatched = why_unwatched(options);
+  if (options.has("watch")) setup->repair.unwatched = why_unwatched(options);
   if (fs.rare.mend != nullptr)
-    setup->unwatched =
+    setup->repair.unwatched =
         "the volume is marked clean by the checker, written back by rising address and flushed";
   if (options.has("preen") && options.differs("preen")) {
-    setup->preen = options.value_text("preen");
-    std::replace(setup->preen.begin(), setup->preen.end(), '+', ' ');
-    setup->fs.preen = setup->preen;
+    setup->repair.preen = options.value_text("preen");
+    std::replace(setup->repair.preen.begin(), setup->repair.preen.end(), '+', ' ');
+    setup->fs.preen = setup->repair.preen;
   }
   if (Status s = check_modes(setup->fs, options); !s) return s.error();
   if (!fs.rare.below.type.empty()) {
@@ -364,7 +364,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
   if (setup->host) kind.words.marks = host_marks();
   kind.faults = kDied | kHung | kComplained;
   if (kind.has_fsck)
-    kind.repairs = !setup->unwatched.empty() ? setup->unwatched : std::string(kWatchedRepairs);
+    kind.repairs = !setup->repair.unwatched.empty() ? setup->repair.unwatched : std::string(kWatchedRepairs);
   kind.snapshots = setup->host ? "the calls since the mount, which are made again, with other bytes"
                                : "the disk before the mount and the calls since then, which are made again";
   kind.make = [setup] { return make_kernel_target(setup); };
@@ -416,7 +416,7 @@ Result<KernelCheck> make_kernel_check(const FileSystem& fs, const Options& optio
     setup.bounds.ops = setup.bounds.ops | OpSet(OpKind::kSetxattr, OpKind::kRemovexattr);
   setup.trouble = [kernel = *kernel] { return kernel->trouble(); };
   // What the image holds is left alone, but for files with names of the workload.
-  setup.bounds.variety.ballast = !(*kernel)->start.empty();
+  setup.bounds.variety.ballast = !(*kernel)->start.path.empty();
   set_workload(options, setup);
   // What is decided at a read needs reads that are the same each time.
   if ((*kernel)->host) setup.cuts.lazy = false;

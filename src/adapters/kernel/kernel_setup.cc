@@ -42,10 +42,10 @@ Status run_mkfs(const std::vector<std::string>& mkfs, const MemoryFile& file) {
 }  // namespace
 
 Result<Image> KernelSetup::made(const Image& blank) const {
-  if (!start_image.empty()) {
+  if (!start.content.empty()) {
     Image image(disk);
-    for (uint64_t at = 0; at < start_image.size(); at += disk.block_size)
-      image.write(BlockAddress(at / disk.block_size), std::span(start_image).subspan(at, disk.block_size));
+    for (uint64_t at = 0; at < start.content.size(); at += disk.block_size)
+      image.write(BlockAddress(at / disk.block_size), std::span(start.content).subspan(at, disk.block_size));
     return image;
   }
   const uint64_t bytes = disk.blocks_per_disk() * disk.block_size;
@@ -111,19 +111,14 @@ Result<std::unique_ptr<KernelMachine>> KernelSetup::boot() {
   work.boot_us += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   if (!booted) return booted.error();
   const std::lock_guard lock(mutex_);
-  guests_.push_back((*booted)->process());
-  last_core_ = pinned.cpu;
+  guests_.processes.push_back((*booted)->process());
+  guests_.last_core = pinned.cpu;
   return std::unique_ptr<KernelMachine>(*std::move(booted));
 }
 
-std::vector<pid_t> KernelSetup::guests() const {
+BootedGuests KernelSetup::guests() const {
   const std::lock_guard lock(mutex_);
   return guests_;
-}
-
-int KernelSetup::last_core() const {
-  const std::lock_guard lock(mutex_);
-  return last_core_;
 }
 
 void KernelSetup::refuse_start(const std::string& why) {

@@ -30,6 +30,24 @@ struct KernelWork {
   std::atomic<uint64_t> boot_us{0};       // time until guests were ready
 };
 
+// How repair tools are run.
+struct RepairSetup {
+  std::string preen;      // the words of FileSystem::preen, if they were given
+  std::string unwatched;  // why the accesses of tools are not seen, in a sentence; empty: they are
+};
+
+// An image of the user that the search begins with. No path: there is none.
+struct UserStart {
+  std::string path;
+  std::vector<std::byte> content;
+};
+
+// What tests and benches know of the guests that were booted: their processes, and the core of the last one.
+struct BootedGuests {
+  std::vector<pid_t> processes;
+  int last_core = -1;
+};
+
 class KernelSetup {
  public:
   FileSystem fs;
@@ -41,11 +59,9 @@ class KernelSetup {
   Geometry disk;
   uint32_t processes = 1;  // that make the calls
   std::optional<Planted> planted;
-  std::string preen;      // the words of fs.preen, if they were given
-  std::string unwatched;  // why the accesses of repair tools are not seen, in a sentence; empty: they are
+  RepairSetup repair;
   KernelWork work;
-  std::string start;                   // the path of an image that the search begins with; empty: none
-  std::vector<std::byte> start_image;  // its content
+  UserStart start;
 
   // The disk with a new file system, on one that held `blank` before. Made once. `settle` gets what mkfs has
   // made. With an image of the user it is that one.
@@ -58,9 +74,7 @@ class KernelSetup {
 
   // Boots a guest, on the core that `kernel` names or on another one each time; or starts on the host.
   Result<std::unique_ptr<KernelMachine>> boot();
-  // The processes of the guests that were booted, and the core of the last one.
-  std::vector<pid_t> guests() const;
-  int last_core() const;
+  BootedGuests guests() const;
 
   // Why the image of the user cannot be a start.
   void refuse_start(const std::string& why);
@@ -80,8 +94,7 @@ class KernelSetup {
   std::optional<Image> blank_, formatted_;
   std::optional<std::string> trouble_, refused_;
   std::string release_;
-  std::vector<pid_t> guests_;
-  int last_core_ = -1;
+  BootedGuests guests_;
 };
 
 }  // namespace sisyfs

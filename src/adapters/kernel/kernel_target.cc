@@ -19,6 +19,7 @@
 #include "adapters/kernel/guest_walk.h"
 #include "adapters/kernel/host_past.h"
 #include "adapters/kernel/kernel_calls.h"
+#include "adapters/kernel/media_server.h"
 #include "adapters/kernel/repair.h"
 #include "disk/media.h"
 
@@ -31,35 +32,6 @@ using guest::Do;
 // The time of day at a mount, and what a call adds to it.
 constexpr uint64_t kFirstSecond = 1'700'000'000, kSecondsOfCall = 60;
 
-// A request to a disk that changes it.
-struct Request {
-  enum Kind : uint32_t { kWrite, kWriteThrough, kFlush, kDiscard, kZeroes };
-  Kind kind;
-  uint32_t disk;
-  uint64_t offset, length;
-
-  uint64_t what = 0;  // of the bytes
-
-  friend bool operator==(const Request&, const Request&) = default;
-};
-
-std::string to_text(const Request& request) {
-  static constexpr const char* kNames[] = {"write", "write (FUA)", "flush", "discard", "write of zeros"};
-  if (request.kind == Request::kFlush) return "flush";
-  return fmt::format("{} of {} bytes at {}", kNames[request.kind], request.length, request.offset);
-}
-
-// How two sequences of requests differ: "request 3 was flush, now it is ...".
-std::string difference(const std::vector<Request>& before, const std::vector<Request>& now) {
-  const size_t same = static_cast<size_t>(
-      std::mismatch(before.begin(), before.end(), now.begin(), now.end()).first - before.begin());
-  const auto text = [&](const std::vector<Request>& all) {
-    return same < all.size() ? to_text(all[same]) : std::string("nothing");
-  };
-  return fmt::format("request {} was '{}', now it is '{}'", same + 1, text(before),
-                     text(before) == text(now) ? "the same with other bytes" : text(now));
-}
-
 // A mount or a call, linked to what came before it, back to the mount.
 struct PastCall {
   std::shared_ptr<const PastCall> before;
@@ -67,129 +39,13 @@ struct PastCall {
   Image disk;                                           // of the mount: before it
   std::vector<std::pair<BlockAddress, BlockRef>> read;  // blocks that it found otherwise than on that disk
   uint32_t number = 0;
-  std::vector<Request> requests;  // that it made to the disks
-  Digest digest;                  // of all that the kernel knows: the calls, and the blocks that it has read
+  std::vector<DiskChange> requests;  // that it made to the disks
+  Digest digest;  // of all that the kernel knows: the calls, and the blocks that it has read
   std::shared_ptr<const HostPast> on_host;
 
   explicit PastCall(const Image& image) : disk(image) {}
 };
 using PastCalls = std::shared_ptr<const PastCall>;
-
-// Serves a guest from a Media, and keeps account of what it asks for.
-class MediaServer : public ServesDisks {
- public:
-  // `fills_all`: the file system fills all the bytes that it writes.
-  explicit MediaServer(bool fills_all) : fills_all_(fills_all) {}
-  void attach(Media* media) { media_ = media; }
-  Media* media() const { return media_; }
-  // From here on requests are counted anew.
-  void begin() {
-    requests_.clear();
-    serials_.clear();
-    begin_ = media_->state().log.next_serial();
-    failed_ = false;
-  }
-  // Of the log: the next serial number at the beginning, and those of the events since then.
-  uint64_t begin_serial() const { return begin_; }
-  const std::vector<uint64_t>& serials() const { return serials_; }
-  const std::vector<Request>& requests() const { return requests_; }
-  bool failed() const { return failed_; }
-
-  // Blocks that are read otherwise than `disk` has them, and have not been written since begin_mount().
-  void begin_mount(const Image& disk) {
-    disk_ = disk;
-    written_.clear();
-    read_.clear();
-    met_.clear();
-    met_digest_ = {};
-  }
-  // Of the blocks that were read for the first time since the last call, with their addresses. Where the
-  // rest of a disk differs the kernel cannot know it.
-  Digest take_met() { return std::exchange(met_digest_, {}); }
-  std::vector<std::pair<BlockAddress, BlockRef>> take_read() { return std::exchange(read_, {}); }
-
-  int read(uint32_t disk, uint64_t offset, std::span<std::byte> out) override {
-    const uint32_t size = block_size();
-    if (offset % size != 0 || out.size() % size != 0) return EIO;
-    const BlockAddress first(offset / size);
-    if (const int error = io_error(media_->disk(disk).read(first, out))) return error;
-    if (disk_) compare(disk, first, out);
-    return 0;
-  }
-  int write(uint32_t disk, uint64_t offset, std::span<const std::byte> bytes, bool fua) override {
-    const uint32_t size = block_size();
-    if (offset % size != 0 || bytes.size() % size != 0) return EIO;
-    requests_.push_back({fua ? Request::kWriteThrough : Request::kWrite, disk, offset, bytes.size(),
-                         fills_all_ ? digest_of(bytes).lo : 0});
-    if (disk_)
-      for (uint64_t i = 0; i < bytes.size() / size; ++i)
-        written_.insert_or_assign(key(disk, offset / size + i), true);
-    return changed(media_->disk(disk).write(BlockAddress(offset / size), bytes, {.fua = fua}));
-  }
-  int flush(uint32_t disk) override {
-    requests_.push_back({Request::kFlush, disk, 0, 0});
-    return changed(media_->disk(disk).flush());
-  }
-  int discard(uint32_t disk, uint64_t offset, uint64_t length, bool zeroes) override {
-    const uint32_t size = block_size();
-    if (offset % size != 0 || length % size != 0) return EIO;
-    requests_.push_back({zeroes ? Request::kZeroes : Request::kDiscard, disk, offset, length});
-    if (disk_)
-      for (uint64_t i = 0; i < length / size; ++i)
-        written_.insert_or_assign(key(disk, offset / size + i), true);
-    if (!zeroes)
-      return changed(media_->disk(disk).discard(BlockAddress(offset / size), BlockCount(length / size)));
-    const std::vector<std::byte> nothing(size);
-    for (uint64_t i = 0; i < length / size; ++i)
-      if (const int error = changed(media_->disk(disk).write(BlockAddress(offset / size + i), nothing)))
-        return error;
-    return 0;
-  }
-
- private:
-  uint32_t block_size() const { return media_->geometry().block_size; }
-  uint64_t key(uint32_t disk, uint64_t block) const {
-    return disk * media_->geometry().blocks_per_disk() + block;
-  }
-  int io_error(IoStatus status) {
-    if (status == IoStatus::kOk) return 0;
-    failed_ = true;
-    return EIO;
-  }
-  // After an access that is an event of the log.
-  int changed(IoStatus status) {
-    const uint64_t next = media_->state().log.next_serial();
-    if (status == IoStatus::kOk && next != 0) serials_.push_back(next - 1);
-    return io_error(status);
-  }
-  void compare(uint32_t disk, BlockAddress first, std::span<const std::byte> bytes) {
-    const uint32_t size = block_size();
-    for (uint64_t i = 0; i < bytes.size() / size; ++i) {
-      const BlockAddress address(key(disk, first.value + i));
-      if (written_.contains(address.value)) continue;
-      const auto now = bytes.subspan(i * size, size);
-      if (met_.insert(address.value).second) met_digest_ += digest_at(address.value + 16, digest_of(now));
-      block_.resize(size);
-      disk_->read(address, block_);
-      if (std::memcmp(block_.data(), now.data(), size) == 0) continue;
-      disk_->write(address, now);
-      read_.emplace_back(address, make_block(now));
-    }
-  }
-
-  const bool fills_all_;
-  Media* media_ = nullptr;
-  std::vector<Request> requests_;
-  uint64_t begin_ = 0;
-  std::vector<uint64_t> serials_;
-  bool failed_ = false;
-  std::optional<Image> disk_;
-  std::map<uint64_t, bool> written_;
-  std::vector<std::pair<BlockAddress, BlockRef>> read_;
-  std::vector<std::byte> block_;
-  std::unordered_set<uint64_t> met_;
-  Digest met_digest_;
-};
 
 class KernelTarget : public Target,
                      public SavesMemory,
@@ -201,7 +57,7 @@ class KernelTarget : public Target,
       : setup_(std::move(setup)),
         server_((setup_->fs.quirks & kUnfilledBytes) == 0 && !setup_->host),
         calls_(setup_->processes),
-        repair_(setup_->unwatched.empty()),
+        repair_(setup_->repair.unwatched.empty()),
         own_(Image(setup_->disk)),
         flash_(server_, setup_->disk.block_size) {}
 
@@ -216,7 +72,7 @@ class KernelTarget : public Target,
     drop();
     const Result<Image> image =
         setup_->formatted(media.state().current, [&](const Image& made) { return settled(made); });
-    if (!image && setup_->start.empty()) return setup_->set_trouble(image.error().message), EIO;
+    if (!image && setup_->start.path.empty()) return setup_->set_trouble(image.error().message), EIO;
     if (!image) return setup_->refuse_start(image.error().message), EIO;
     media.load(MediaState(*image));
     return 0;
@@ -374,7 +230,7 @@ class KernelTarget : public Target,
 
   // A new file system after its first use. An image of the user is looked at: all of it must be readable.
   Result<Image> settled(const Image& image) {
-    const bool given = !setup_->start.empty();
+    const bool given = !setup_->start.path.empty();
     const bool layered = !given && !setup_->fs.rare.below.type.empty();
     if (!settles() && !given && !layered && setup_->fs.rare.make == nullptr) return image;
     own_.load(MediaState(image));
@@ -384,7 +240,7 @@ class KernelTarget : public Target,
           take_faults() != 0 ? fault_text_ : fmt::format("answers {} to {}", errno_text(error), what);
       if (given)
         return bad_input(
-            fmt::format("start={} cannot be used as {}: {}", setup_->start, setup_->fs.name, why));
+            fmt::format("start={} cannot be used as {}: {}", setup_->start.path, setup_->fs.name, why));
       return system_error(fmt::format("{}: a new file system {}", setup_->fs.name, why));
     };
     if (const int error = layered ? make_layers() : 0) return failed("what makes its layers", error);
@@ -394,7 +250,7 @@ class KernelTarget : public Target,
       if (walk.error != 0)
         return bad_input(
             fmt::format("start={} cannot be a start, because the tree that is expected cannot hold it: {}",
-                        setup_->start, error_text(walk)));
+                        setup_->start.path, error_text(walk)));
     }
     if (const int error = unmount()) return failed("unmount", error);
     if (faults_ != 0) return failed("unmount", EIO);

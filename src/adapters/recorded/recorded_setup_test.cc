@@ -183,7 +183,7 @@ TEST_F(RecordedSetupTest, PlaysGoForward) {
   const auto replay = [&](const std::vector<std::string>& ops) {
     std::vector<Step> steps;
     for (const std::string& op : ops) {
-      steps.push_back({.id = static_cast<uint32_t>(steps.size() + 1), .op = op, .cuts = {}});
+      steps.push_back({.id = static_cast<uint32_t>(steps.size() + 1), .op = op, .failure = {}, .cuts = {}});
     }
     return (*check)->replay(steps).cannot_happen;
   };

@@ -29,21 +29,21 @@ std::vector<ServiceRow> rows() {
 TEST(ServiceTableTest, TextHasALineForEachFileSystemThenTokens) {
   const std::string text = text_table(rows());
   EXPECT_TRUE(
-      text.starts_with("                    sync mount  sync     syncfs\n"
-                       "ext4                kept        kept~    unknown\n"
-                       "ext2 mount=noatime  broken      kept     kept\n\n"))
+      text.starts_with("                    sync mount  sync chmod  sync\n"
+                       "ext4                kept        kept~       unknown\n"
+                       "ext2 mount=noatime  broken      kept        kept\n\n"))
       << text;
   EXPECT_NE(text.find("\nBroken:\n  ext2 mount=noatime, sync mount: /a is gone\n"
                       "    ./sisyfs replay s2:token\n"),
             text.npos)
       << text;
-  EXPECT_NE(text.find("\nUnknown:\n  ext4, syncfs: the search did not end\n"), text.npos) << text;
+  EXPECT_NE(text.find("\nUnknown:\n  ext4, sync: the search did not end\n"), text.npos) << text;
 }
 
 TEST(ServiceTableTest, MarkdownIsATableAndTheTokens) {
   const std::string text = markdown_table(rows());
   EXPECT_TRUE(
-      text.starts_with("| file system | sync mount | sync | syncfs |\n"
+      text.starts_with("| file system | sync mount | sync chmod | sync |\n"
                        "| --- | --- | --- | --- |\n"
                        "| ext4 | kept | kept~ | unknown |\n"
                        "| ext2 mount=noatime | **broken** | kept | kept |\n"))
@@ -59,8 +59,8 @@ TEST(ServiceTableTest, JsonHasAnObjectForEachTargetWithAFieldForEachService) {
   EXPECT_EQ(ext4["sync_mount"]["kept"], true);
   EXPECT_EQ(ext4["sync_mount"]["bound"], "all");
   EXPECT_EQ(ext4["sync_mount"]["crash_states"], 7);
-  EXPECT_EQ(ext4["syncfs"]["unknown"], true);
-  EXPECT_EQ(ext4["syncfs"]["why"], "the search did not end");
+  EXPECT_EQ(ext4["sync"]["unknown"], true);
+  EXPECT_EQ(ext4["sync"]["why"], "the search did not end");
   const auto& broken = json["targets"][1]["services"]["sync_mount"];
   EXPECT_EQ(broken["broken"], true);
   EXPECT_EQ(broken["token"], "s2:token");

@@ -165,13 +165,34 @@ uint32_t random_32() { return static_cast<uint32_t>(next_random()); }
 uint64_t random_64() { return next_random(); }
 uint32_t random_below(uint32_t end) { return end == 0 ? 0 : static_cast<uint32_t>(next_random() % end); }
 
+// sync(2) wakes threads that write back what it writes itself too. Which of the two is first at a block
+// decided the order of the writes, and depended on what the guest had done before.
+void wake_no_flushers(int) {}
+
+// The kernel is a part of this process: a jump to our function is written over the beginning of its own.
+void write_jump(void* function, uint64_t address) {
+  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
+  std::memcpy(jump + 2, &function, sizeof function);
+  const uint64_t page = address & ~uint64_t{kPageBytes - 1};
+  void* const at = reinterpret_cast<void*>(page);  // NOLINT(performance-no-int-to-ptr)
+  if (syscall(SYS_mprotect, at, 2 * kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return;
+  std::memcpy(reinterpret_cast<void*>(address), jump, sizeof jump);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void replace(uint32_t which, uint64_t address) {
+  void* const functions[] = {reinterpret_cast<void*>(random_bytes),    reinterpret_cast<void*>(random_8),
+                             reinterpret_cast<void*>(random_16),       reinterpret_cast<void*>(random_32),
+                             reinterpret_cast<void*>(random_64),       reinterpret_cast<void*>(random_below),
+                             reinterpret_cast<void*>(wake_no_flushers)};
+  if (which < sizeof functions / sizeof *functions && address != 0) write_jump(functions[which], address);
+}
+
 // --- flash ------------------------------------------------------------------------------------------
 
 // The kernel reads, programs or erases its flash, somewhere in its own code. The checker does it. A negative
 // errno, as in the kernel.
 int carry(Ask what, uint64_t at, uint64_t bytes, const void* programmed, void* out) {
-  constexpr int kBadArgument = 22;
-  if (bytes > kBufferBytes - sizeof(DiskRequest)) return -kBadArgument;
+  if (bytes > kBufferBytes - sizeof(DiskRequest)) return -EINVAL;
   // Nothing else of the kernel runs while the channel holds the request.
   const uint64_t ticks = uint64_t{1} << (SIGALRM - 1) | uint64_t{1} << (SIGVTALRM - 1);
   uint64_t before = 0;
@@ -214,33 +235,12 @@ void rotate_nothing(void*) {}
 constexpr uint64_t kTicksOfFlash = 128;
 bool has_flash = false;
 
-// ----------------------------------------------------------------------------------------------------
-
-void write_jump(void* function, uint64_t address);
-
 void replace_flash(uint32_t which, uint64_t address) {
   void* const functions[] = {reinterpret_cast<void*>(flash_read), reinterpret_cast<void*>(flash_write),
                              reinterpret_cast<void*>(flash_erase), reinterpret_cast<void*>(flash_point),
                              reinterpret_cast<void*>(rotate_nothing)};
   if (which < sizeof functions / sizeof *functions && address != 0) write_jump(functions[which], address);
   has_flash = true;
-}
-
-void replace(uint32_t which, uint64_t address) {
-  void* const functions[] = {reinterpret_cast<void*>(random_bytes), reinterpret_cast<void*>(random_8),
-                             reinterpret_cast<void*>(random_16),    reinterpret_cast<void*>(random_32),
-                             reinterpret_cast<void*>(random_64),    reinterpret_cast<void*>(random_below)};
-  if (which < sizeof functions / sizeof *functions && address != 0) write_jump(functions[which], address);
-}
-
-// The kernel is a part of this process: a jump to our function is written over the beginning of its own.
-void write_jump(void* function, uint64_t address) {
-  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
-  std::memcpy(jump + 2, &function, sizeof function);
-  const uint64_t page = address & ~uint64_t{kPageBytes - 1};
-  void* const at = reinterpret_cast<void*>(page);  // NOLINT(performance-no-int-to-ptr)
-  if (syscall(SYS_mprotect, at, 2 * kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return;
-  std::memcpy(reinterpret_cast<void*>(address), jump, sizeof jump);  // NOLINT(performance-no-int-to-ptr)
 }
 
 // ----------------------------------------------------------------------------------------------------
