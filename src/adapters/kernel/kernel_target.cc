@@ -408,7 +408,7 @@ class KernelTarget : public Target,
     }
     setup_->set_trouble(fmt::format(
         "the kernel is not deterministic: '{}' was done again, with the same past and the same disk, and {}",
-        to_text(failed_->op), differs_));
+        to_text(unlike_.call->op), unlike_.why));
   }
 
   // Strictly: with the same requests.
@@ -422,12 +422,12 @@ class KernelTarget : public Target,
     repeated_.clear();
     for (size_t i = all.size(); i-- > 0;) {
       if (i + 1 == all.size()) {
-        failed_ = all[i];
-        differs_ = "it failed";
+        unlike_.call = all[i];
+        unlike_.why = "it failed";
         if (do_mount(own_, disk) != 0) return false;
       } else {
-        failed_ = all[i];
-        differs_ = "the guest died";
+        unlike_.call = all[i];
+        unlike_.why = "the guest died";
         (void)do_op(all[i]->op);
         if (!mounted_) return false;
       }
@@ -435,8 +435,8 @@ class KernelTarget : public Target,
       if (setup_->host) repeated_.push_back({all[i]->on_host.get(), past_->on_host->serials.size()});
       if (past_->requests == all[i]->requests) continue;
       if (!is_strict) continue;
-      failed_ = all[i];
-      differs_ = difference(all[i]->requests, past_->requests);
+      unlike_.call = all[i];
+      unlike_.why = difference(all[i]->requests, past_->requests);
       return false;
     }
     return true;
@@ -461,8 +461,11 @@ class KernelTarget : public Target,
   uint32_t marks_ = 0, repeat_marks_ = 0;
   uint32_t faults_ = 0;
   std::string fault_text_;
-  const PastCall* failed_ = nullptr;  // what could not be repeated, and why
-  std::string differs_;
+  // What could not be repeated, and why.
+  struct {
+    const PastCall* call = nullptr;
+    std::string why;
+  } unlike_;
 };
 
 }  // namespace
