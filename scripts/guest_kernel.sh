@@ -48,7 +48,8 @@ if [ ! -d "$folder/$package" ]; then
 fi
 
 # On top of the usual configuration of user-mode Linux. The initial RAM disk holds the agent; without modules all is
-# in one file. A statically linked kernel cannot be given a clock of its own.
+# in one file. A statically linked kernel cannot be given a clock of its own. The flash mtdram needs memory of
+# devices (HAS_IOMEM), which user-mode Linux has with a simulated PCI only; its number only has to be a valid one.
 cat >"$folder/fragment" <<'END'
 # CONFIG_STATIC_LINK is not set
 # CONFIG_MODULES is not set
@@ -93,6 +94,16 @@ CONFIG_UDF_FS=y
 CONFIG_MISC_FILESYSTEMS=y
 CONFIG_HFSPLUS_FS=y
 CONFIG_OVERLAY_FS=y
+CONFIG_VIRTIO_MENU=y
+CONFIG_VIRTIO_UML=y
+CONFIG_UML_PCI_OVER_VIRTIO=y
+CONFIG_UML_PCI_OVER_VIRTIO_DEVICE_ID=1234
+CONFIG_MTD=y
+CONFIG_MTD_MTDRAM=y
+CONFIG_MTD_UBI=y
+CONFIG_JFFS2_FS=y
+CONFIG_JFFS2_FS_XATTR=y
+CONFIG_UBIFS_FS=y
 END
 cd "$folder/$package"
 step 'configure' make ARCH=um defconfig

@@ -111,7 +111,8 @@ TEST_P(EachFileSystemGuestTest, DoesWhatTheReferenceTreeSays) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const FileSystem& fs : file_systems()) all.emplace_back(fs.name);
+  for (const FileSystem& fs : file_systems())
+    if (fs.rare.erase_unit == 0) all.emplace_back(fs.name);
   return all;
 }
 

@@ -214,7 +214,8 @@ Result<std::vector<const FileSystem*>> rows_of(const ServicesFlags& flags) {
     rows.push_back(file_system(name));
   }
   if (rows.empty())
-    for (const FileSystem& fs : file_systems()) rows.push_back(&fs);
+    for (const FileSystem& fs : file_systems())
+      if (fs.rare.erase_unit == 0) rows.push_back(&fs);  // what needs a kernel of the user is named
   return rows;
 }
 

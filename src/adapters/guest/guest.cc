@@ -120,7 +120,7 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   }
   std::unique_ptr<Guest> guest(new Guest);
   const std::vector<std::byte> initrd = root.finish();
-  if (Status s = guest->start(kernel, initrd); !s) return s.error();
+  if (Status s = guest->start(kernel, disks, initrd); !s) return s.error();
   const auto refused = [&](const std::string& what, const Reply& reply) -> Error {
     return system_error(fmt::format("the guest kernel {}: {}{}", what,
                                     reply.alive ? std::strerror(reply.error) : guest->trouble().c_str(),
@@ -134,15 +134,20 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   Command make{.what = guest::Do::kDisks, .number = disks.disks};
   make.offset = disks.blocks_per_disk() * disks.block_size;
   make.length = disks.block_size;
-  if (const Reply reply = guest->run(make); !reply.alive || reply.error != 0)
-    return refused("has no disks (nbd)", reply);
+  if (disks.is_flash()) make = {.what = guest::Do::kFlash};
+  const Reply made = guest->run(make);
+  if (made.alive && made.error == ENODEV && disks.is_flash())
+    return bad_input(fmt::format("the kernel {} has no flash: it needs CONFIG_MTD_MTDRAM and CONFIG_JFFS2_FS",
+                                 kernel.program));
+  if (!made.alive || made.error != 0)
+    return refused(disks.is_flash() ? "has no flash" : "has no disks (nbd)", made);
   const Reply release = guest->run({.what = guest::Do::kRelease});
   if (!release.alive || release.error != 0) return refused("has no release", release);
   guest->release_.assign(reinterpret_cast<const char*>(release.bytes.data()), release.bytes.size());
   return guest;
 }
 
-Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd) {
+Status Guest::start(const GuestKernel& kernel, const Geometry& disks, std::span<const std::byte> initrd) {
   channel_fd_ = memfd_create("channel", MFD_CLOEXEC);
   if (channel_fd_ < 0 || ftruncate(channel_fd_, sizeof(Channel)) != 0) return cannot_start("shared memory");
   void* const at = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_fd_, 0);
@@ -173,6 +178,12 @@ Status Guest::start(const GuestKernel& kernel, std::span<const std::byte> initrd
                      "loglevel=5",
                      "panic=-1",
                      "oops=panic"};
+  if (disks.is_flash()) {
+    order.arguments.push_back(
+        fmt::format("mtdram.total_size={}", disks.blocks_per_disk() * disks.block_size / 1024));
+    order.arguments.push_back(
+        fmt::format("mtdram.erase_size={}", disks.erase_blocks * disks.block_size / 1024));
+  }
   order.environment = {fmt::format("LD_PRELOAD=/proc/self/fd/{}", kShimFd), "HOME=/nonexistent", "PATH=/",
                        "TMPDIR=/nonexistent"};
   process_ = launch(order);

@@ -57,7 +57,7 @@ class Guest : public KernelMachine {
 
  private:
   Guest() = default;
-  Status start(const GuestKernel& kernel, std::span<const std::byte> initrd);
+  Status start(const GuestKernel& kernel, const Geometry& disks, std::span<const std::byte> initrd);
   // Waits until the guest wants something. False if it has ended or does not react.
   bool wait();
   void answer(uint32_t bytes);

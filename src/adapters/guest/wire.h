@@ -57,9 +57,10 @@ struct Packet {
     kRequest = 0x51534953,
     kPages = 0x50534953,    // the page frames of a buffer, whose numbers follow
     kReplace = 0x52534953,  // a function of the kernel, whose address follows, is replaced
+    kFlash = 0x46534953,    // so one of the driver of the flash
   };
   uint32_t kind;
-  uint32_t which;  // a buffer, a Replaced
+  uint32_t which;  // a buffer, a Replaced, a FlashCall
   uint32_t count;  // bytes of the request, or page frames
 };
 
@@ -70,6 +71,14 @@ inline constexpr const char* kReplacedNames[] = {
     "get_random_bytes", "get_random_u8",          "get_random_u16",         "get_random_u32",
     "get_random_u64",   "__get_random_u32_below", "wakeup_flusher_threads",
 };
+
+// Functions of the driver mtdram, which keeps a flash in memory. What takes their place asks the checker.
+// There is no direct look at the flash (kPoint). JFFS2 takes another erased unit after each mount, by a
+// number that it keeps in memory from mount to mount (kRotate): here it does not.
+enum class FlashCall : uint32_t { kRead, kWrite, kErase, kPoint, kRotate, kMost };
+inline constexpr const char* kFlashNames[] = {"ram_read", "ram_write", "ram_erase", "ram_point",
+                                              "jffs2_rotate_lists"};
+inline constexpr char kFlashDevice[] = "mtd0";  // as mount calls it
 
 // --- requests of the agent --------------------------------------------------------------------------
 
@@ -102,6 +111,7 @@ struct DiskAnswer {
 enum class Do : uint32_t {
   kModule,  // text 0: a module of the agent's root
   kDisks,   // number: how many; offset: bytes of each; length: bytes of a block
+  kFlash,   // instead: the flash of the kernel, mtdram, is the first disk
   // Text 0: type; 1: options; number: MS_ flags. Mounts the first disk at kBelow, and nothing is entered.
   // kUnmount unmounts that too.
   kMountBelow,

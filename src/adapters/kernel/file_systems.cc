@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "adapters/kernel/hfsplus_image.h"
+#include "adapters/kernel/jffs2_image.h"
 
 namespace sisyfs {
 namespace {
@@ -228,6 +229,18 @@ std::vector<FileSystem> make_list() {
   overlay.modules = {"overlay"};
   overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew
   add(overlay);
+  FileSystem jffs2{.name = "jffs2",
+                   .summary = "JFFS2 on NOR flash; with a kernel of yours (--kernel)",
+                   .type = "jffs2",
+                   .mount = "noatime",
+                   .block = 512,
+                   .kibibytes = 64};
+  jffs2.rare.make = make_jffs2;
+  jffs2.rare.erase_unit = kJffs2Unit;
+  jffs2.quirks = kPlainDirectoryLinks | kRenamesTwice;  // the root has one link too many
+  jffs2.fsync_names = true;
+  jffs2.without = kRanges | kExchanges | kDirect;
+  add(jffs2);
   return all;
 }
 

@@ -24,7 +24,8 @@ enum Quirk : uint32_t {
   // A mount writes very much that says nothing. The device flushes its cache once after each mount, so that
   // these writes are in doubt during the mount and not during all that follows.
   kSettles = 1u << 6,
-  kStaleData = 1u << 7,  // a power cut may leave any bytes where a file was written for the first time
+  kStaleData = 1u << 7,     // a power cut may leave any bytes where a file was written for the first time
+  kRenamesTwice = 1u << 8,  // a rename is a link and an unlink: a power cut between them leaves both names
 };
 
 // A file system below another one.
@@ -38,6 +39,8 @@ struct Rarities {
   void (*make)(std::span<std::byte> disk) = nullptr;
   // Instead of fsck: what a mount after a power cut needs. False: there is no file system.
   bool (*mend)(std::span<std::byte> disk) = nullptr;
+  // Bytes of an erase unit: it lies on raw flash, which only a kernel of the user has. 0: on a disk.
+  uint32_t erase_unit = 0;
   // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
   LowerFileSystem below = {};
 };

@@ -38,6 +38,9 @@ TEST(FileSystemsTest, EachCanBeMadeAndMounted) {
     EXPECT_EQ(fs.block & (fs.block - 1), 0u) << fs.name;
     EXPECT_EQ(fs.kibibytes * 1024 % fs.block, 0u) << fs.name;
     EXPECT_GE(fs.max_name, 8u) << fs.name;
+    if (fs.rare.erase_unit == 0) continue;
+    EXPECT_EQ(fs.rare.erase_unit % fs.block, 0u) << fs.name;
+    EXPECT_EQ(fs.kibibytes * 1024 % fs.rare.erase_unit, 0u) << fs.name;
   }
 }
 
@@ -59,7 +62,7 @@ TEST(FileSystemsTest, TheCommonOnesAreThere) {
   for (const char* name :
        {"ext2", "ext3",  "ext4",  "ext4-journal", "ext4-writeback", "ext4-fast-commit", "ext4-nojournal",
         "xfs",  "btrfs", "jfs",   "reiserfs",     "f2fs-posix",     "f2fs-strict",      "nilfs2",
-        "vfat", "msdos", "minix", "udf",          "hfsplus",        "overlay"})
+        "vfat", "msdos", "minix", "udf",          "hfsplus",        "overlay",          "jffs2"})
     EXPECT_NE(file_system(name), nullptr) << name;
 }
 

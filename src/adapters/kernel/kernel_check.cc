@@ -18,6 +18,7 @@
 #include "adapters/kernel/user_image.h"
 #include "adapters/recorded/recorded_setup.h"
 #include "finding/disk_check.h"
+#include "judge/flash_options.h"
 #include "judge/workload_options.h"
 
 namespace sisyfs {
@@ -94,6 +95,8 @@ std::vector<OptionSpec> kernel_option_specs(const FileSystem& fs) {
         "recovery", {"mount", "repair", "checked"}, fs.mount_recovers ? "mount" : "repair",
         "after a power cut: mount alone, repair (its tool, then mount), checked (mount, after which its tool "
         "finds nothing)"));
+  if (fs.rare.erase_unit != 0)
+    for (OptionSpec& spec : flash_specs({.nor = true}, fs.block)) specs.push_back(std::move(spec));
   specs.push_back(both_ways_spec());
   if (!fs.fsck.empty()) specs.push_back(both_modes_spec());
   specs.push_back(first_mount_spec());
@@ -210,6 +213,11 @@ Status choose_kernel(const Options& options, const InstallPackages& install, Ker
   const bool on_host = options.choice_text("on") == "host";
   const std::string named = options.value_text("kernel");
   const bool packaged = named == "packaged";
+  if (fs.rare.erase_unit != 0 && (on_host || packaged))
+    return bad_input(fmt::format(
+        "{} needs a kernel with flash, and the packaged one has none: build one as docs/kernels.md "
+        "says under \"Another kernel\", and add --kernel PATH",
+        fs.name));
   if (on_host && !packaged) return bad_input("--host takes the running kernel: leave out kernel=" + named);
   if (on_host && options.integer("tasks") != 1)
     return bad_input("--host has one process: leave out --tasks, or --host");
@@ -256,6 +264,27 @@ Status check_modes(const FileSystem& fs, const Options& options) {
   return {};
 }
 
+// Makes a flash of the disk.
+Status set_erase_units(const FileSystem& fs, const Options& options, KernelSetup& setup) {
+  if (fs.rare.erase_unit == 0) return {};
+  for (const char* name : {"device", "atomic", "write_cache", "discarded", "fresh", "log", "base"})
+    if (options.differs(name))
+      return bad_input(fmt::format("{} is an option of disks, and {} is on raw flash", name, fs.name));
+  if (is_image_path(options.value_text("start")))
+    return bad_input(fmt::format("start= names the image of a disk, and {} is on raw flash", fs.name));
+  if (options.choice_text("flash") == "nand")
+    return bad_input("flash=nand: the flash of a guest is NOR, which is programmed byte by byte");
+  if (setup.disk.blocks_per_disk() * setup.disk.block_size % fs.rare.erase_unit != 0)
+    return bad_input(
+        fmt::format("the flash is not a whole number of erase units of {} bytes", fs.rare.erase_unit));
+  DiskSetup rules;
+  rules.kind.disks = setup.disk;
+  rules.kind.disks.erase_blocks = fs.rare.erase_unit / setup.disk.block_size;
+  if (Status s = set_flash(options, rules); !s) return s;
+  setup.disk = rules.kind.disks;
+  return {};
+}
+
 // `disk`: the one of a log, if there is one.
 Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, const Options& options,
                                                        const InstallPackages& install,
@@ -274,6 +303,7 @@ Result<std::shared_ptr<KernelSetup>> make_kernel_setup(const FileSystem& fs, con
   if ((block & (block - 1)) != 0) return bad_input(fmt::format("block={} is no power of two", block));
   if (bytes % block != 0) return bad_input("the disk is not a whole number of blocks");
   setup->disk = disk.value_or(Geometry{.block_size = block, .block_count = BlockCount(bytes / block)});
+  if (Status s = set_erase_units(fs, options, *setup); !s) return s.error();
   setup->mkfs = words_of(fs.mkfs);
   if (is_image_path(options.value_text("start")))
     if (Status s = set_start(options, block, *setup); !s) return s.error();
@@ -311,7 +341,7 @@ TargetKind kernel_kind(const std::shared_ptr<KernelSetup>& setup, const Options&
                  .durable = sync ? OpSet::all() : OpSet(),
                  .fsync_names = fs.fsync_names,
                  .fsync_all = false,
-                 .rename_both = false,
+                 .rename_both = (fs.quirks & kRenamesTwice) != 0,
                  .mount_recovers = fs.mount_recovers,
                  .limited_space = true,
                  .split_writes = true,
@@ -390,6 +420,11 @@ Result<KernelCheck> make_kernel_check(const FileSystem& fs, const Options& optio
   set_workload(options, setup);
   // What is decided at a read needs reads that are the same each time.
   if ((*kernel)->host) setup.cuts.lazy = false;
+  if (setup.kind.disks.is_flash()) {
+    setup.cuts.device = *DeviceModel::preset("nand");
+    setup.cuts.device.flash = options.choice_text("crash") != "prefixes";
+    if (Status s = set_flash(options, setup); !s) return s.error();
+  }
   setup.recovery.mount_alone = options.has("recovery") && options.choice_text("recovery") == "checked";
   if (plays)
     if (Status s = play_log(*std::move(*log), options, setup); !s)

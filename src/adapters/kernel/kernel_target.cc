@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "adapters/kernel/console.h"
+#include "adapters/kernel/flash_server.h"
 #include "adapters/kernel/guest_walk.h"
 #include "adapters/kernel/host_past.h"
 #include "adapters/kernel/kernel_calls.h"
@@ -57,7 +58,8 @@ class KernelTarget : public Target,
         server_((setup_->fs.quirks & kUnfilledBytes) == 0 && !setup_->host),
         calls_(setup_->processes),
         repair_(setup_->repair.unwatched.empty()),
-        own_(Image(setup_->disk)) {}
+        own_(Image(setup_->disk)),
+        flash_(server_, setup_->disk.block_size) {}
 
   SavesMemory* saves_memory() override { return this; }
   ChecksOffline* checks_offline() override {
@@ -147,9 +149,15 @@ class KernelTarget : public Target,
   KernelMachine* guest() {
     if (guest_ != nullptr) return guest_.get();
     Result<std::unique_ptr<KernelMachine>> booted = setup_->boot();
+    // A kernel that the user gave may lack what the file system needs.
+    if (!booted && booted.error().kind == ErrorKind::kBadInput)
+      return setup_->refuse_start(booted.error().message), nullptr;
     if (!booted) return setup_->set_trouble(booted.error().message), nullptr;
     guest_ = *std::move(booted);
-    guest_->attach(&server_);
+    if (setup_->disk.is_flash())
+      guest_->attach(&flash_);
+    else
+      guest_->attach(&server_);
     setup_->set_release(guest_->release());
     (void)guest_->take_printed();
     return guest_.get();
@@ -308,8 +316,10 @@ class KernelTarget : public Target,
       const KernelMachine::Reply below = run(first, {fs.rare.below.type, fs.rare.below.mount, ""}, "mount");
       if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
     }
-    const KernelMachine::Reply reply =
-        run(command, {fs.type, setup_->mount, fs.rare.below.type.empty() ? "" : fs.type}, "mount");
+    const std::string_view device = !fs.rare.below.type.empty() ? fs.type
+                                    : setup_->disk.is_flash()   ? std::string_view(guest::kFlashDevice)
+                                                                : std::string_view();
+    const KernelMachine::Reply reply = run(command, {fs.type, setup_->mount, device}, "mount");
     if (!reply.alive) return EIO;
     ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;
@@ -438,6 +448,7 @@ class KernelTarget : public Target,
   KernelCalls calls_;
   Repair repair_;
   Media own_;                   // for what is repeated and what is dropped
+  FlashServer flash_;           // on flash, instead of `server_`
   std::optional<Image> after_;  // the last call
   // On the host: what was repeated last, and its disk.
   std::vector<HostRepeat> repeated_;

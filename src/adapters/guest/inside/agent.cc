@@ -139,6 +139,8 @@ int carry_out(const Command& command, const std::string* texts, const std::byte*
       return load_module(texts[0]);
     case Do::kDisks:
       return make_disks(command);
+    case Do::kFlash:
+      return use_flash();
     case Do::kMountBelow:
       return mount_below(command, texts);
     case Do::kMount:

@@ -40,6 +40,8 @@ void ask(uint32_t buffer, size_t bytes);
 void print(const std::string& text);
 int set_clock(uint64_t seconds);
 int load_module(const std::string& file);
+// From here on the flash of the kernel is that of the checker. ENODEV: it has none.
+int use_flash();
 // All that was begun on the disks ends before the checker gets its answer.
 void await_disks();
 void sync_all();

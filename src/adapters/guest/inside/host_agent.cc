@@ -137,6 +137,8 @@ void print(const std::string& text) { put("/dev/kmsg", (text + "\n").c_str()); }
 // The clock is that of the host.
 int set_clock(uint64_t) { return 0; }
 
+int use_flash() { return ENODEV; }
+
 int load_module(const std::string&) { return ENOSYS; }
 
 int plant(Plant) { return ENOSYS; }

@@ -170,18 +170,77 @@ uint32_t random_below(uint32_t end) { return end == 0 ? 0 : static_cast<uint32_t
 void wake_no_flushers(int) {}
 
 // The kernel is a part of this process: a jump to our function is written over the beginning of its own.
+void write_jump(void* function, uint64_t address) {
+  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
+  std::memcpy(jump + 2, &function, sizeof function);
+  const uint64_t page = address & ~uint64_t{kPageBytes - 1};
+  void* const at = reinterpret_cast<void*>(page);  // NOLINT(performance-no-int-to-ptr)
+  if (syscall(SYS_mprotect, at, 2 * kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return;
+  std::memcpy(reinterpret_cast<void*>(address), jump, sizeof jump);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void replace(uint32_t which, uint64_t address) {
   void* const functions[] = {reinterpret_cast<void*>(random_bytes),    reinterpret_cast<void*>(random_8),
                              reinterpret_cast<void*>(random_16),       reinterpret_cast<void*>(random_32),
                              reinterpret_cast<void*>(random_64),       reinterpret_cast<void*>(random_below),
                              reinterpret_cast<void*>(wake_no_flushers)};
-  if (which >= sizeof functions / sizeof *functions || address == 0) return;
-  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // movabs rax; jmp rax
-  std::memcpy(jump + 2, &functions[which], sizeof functions[which]);
-  const uint64_t page = address & ~uint64_t{kPageBytes - 1};
-  void* const at = reinterpret_cast<void*>(page);  // NOLINT(performance-no-int-to-ptr)
-  if (syscall(SYS_mprotect, at, 2 * kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return;
-  std::memcpy(reinterpret_cast<void*>(address), jump, sizeof jump);  // NOLINT(performance-no-int-to-ptr)
+  if (which < sizeof functions / sizeof *functions && address != 0) write_jump(functions[which], address);
+}
+
+// --- flash ------------------------------------------------------------------------------------------
+
+// The kernel reads, programs or erases its flash, somewhere in its own code. The checker does it. A negative
+// errno, as in the kernel.
+int carry(Ask what, uint64_t at, uint64_t bytes, const void* programmed, void* out) {
+  if (bytes > kBufferBytes - sizeof(DiskRequest)) return -EINVAL;
+  // Nothing else of the kernel runs while the channel holds the request.
+  const uint64_t ticks = uint64_t{1} << (SIGALRM - 1) | uint64_t{1} << (SIGVTALRM - 1);
+  uint64_t before = 0;
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &ticks, &before, sizeof before);
+  const DiskRequest request{what, 0, at, static_cast<uint32_t>(bytes), 0};
+  std::memcpy(channel->data, &request, sizeof request);
+  if (programmed != nullptr) std::memcpy(channel->data + sizeof request, programmed, bytes);
+  channel->buffer.store(kDiskBuffer, std::memory_order_relaxed);
+  channel->bytes.store(static_cast<uint32_t>(sizeof request + (programmed != nullptr ? bytes : 0)),
+                       std::memory_order_relaxed);
+  give_turn();
+  DiskAnswer answer;
+  std::memcpy(&answer, channel->data, sizeof answer);
+  if (out != nullptr && answer.error == 0) std::memcpy(out, channel->data + sizeof answer, bytes);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
+  return -static_cast<int>(answer.error);
+}
+
+int flash_read(void*, uint64_t at, uint64_t bytes, uint64_t* done, void* out) {
+  const int error = carry(Ask::kRead, at, bytes, nullptr, out);
+  *done = error == 0 ? bytes : 0;
+  return error;
+}
+int flash_write(void*, uint64_t at, uint64_t bytes, uint64_t* done, const void* from) {
+  const int error = carry(Ask::kWrite, at, bytes, from, nullptr);
+  *done = error == 0 ? bytes : 0;
+  return error;
+}
+// The beginning of the kernel's struct erase_info.
+struct Erase {
+  uint64_t at, bytes;
+};
+int flash_erase(void*, const Erase* unit) {
+  return carry(Ask::kDiscard, unit->at, unit->bytes, nullptr, nullptr);
+}
+int flash_point() { return -EOPNOTSUPP; }
+void rotate_nothing(void*) {}
+
+// JFFS2 decides by the count of ticks, modulo this, what it collects: each command begins at a multiple.
+constexpr uint64_t kTicksOfFlash = 128;
+bool has_flash = false;
+
+void replace_flash(uint32_t which, uint64_t address) {
+  void* const functions[] = {reinterpret_cast<void*>(flash_read), reinterpret_cast<void*>(flash_write),
+                             reinterpret_cast<void*>(flash_erase), reinterpret_cast<void*>(flash_point),
+                             reinterpret_cast<void*>(rotate_nothing)};
+  if (which < sizeof functions / sizeof *functions && address != 0) write_jump(functions[which], address);
+  has_flash = true;
 }
 
 // ----------------------------------------------------------------------------------------------------
@@ -193,7 +252,8 @@ void begin_command() {
   std::memcpy(&command, channel->data, sizeof command);
   if (command.clock == 0) return;
   random_state = static_cast<uint32_t>(command.clock);
-  pass(kPeriod - now % kPeriod);
+  const uint64_t period = kPeriod * (has_flash ? kTicksOfFlash : 1);
+  pass(period - now % period);
 }
 
 void pass_on(const Packet& packet) {
@@ -222,6 +282,9 @@ void take_packet(const std::byte* bytes, size_t size) {
   } else if (packet.kind == Packet::kReplace) {
     uint64_t address = 0;
     if (left == sizeof address) std::memcpy(&address, rest, left), replace(packet.which, address);
+  } else if (packet.kind == Packet::kFlash) {
+    uint64_t address = 0;
+    if (left == sizeof address) std::memcpy(&address, rest, left), replace_flash(packet.which, address);
   }
 }
 
