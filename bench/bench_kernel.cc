@@ -27,7 +27,8 @@ double peak_memory_mb(const std::string& process) {
 
 double largest_guest_mb(const KernelSetup& kernel) {
   double most = 0;
-  for (const pid_t process : kernel.guests().processes) most = std::max(most, peak_memory_mb(fmt::to_string(process)));
+  for (const pid_t process : kernel.guests().processes)
+    most = std::max(most, peak_memory_mb(fmt::to_string(process)));
   return most;
 }
 

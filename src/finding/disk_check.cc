@@ -60,6 +60,7 @@ class TroubleWatch {
   TroubleWatch(std::function<std::optional<std::string>()> trouble, const std::atomic<bool>* interrupt)
       : interrupt_(interrupt) {
     if (!trouble) return;
+    ends_ = trouble().has_value();
     watcher_ = std::thread([this, trouble = std::move(trouble)] {
       const auto is_over = [&] { return over_.load() || trouble(); };
       while (!is_over() && (interrupt_ == nullptr || !interrupt_->load()))

@@ -55,6 +55,7 @@ TEST(GuestKernelTest, ModulesAreFoundBesideTheProgramOrWhereThePackageHasThem) {
   const Folder folder;
   fs::create_directories(folder / "own/modules/6.12.1");
   fs::create_directories(folder / "lib/uml/modules/6.1.9");
+  fs::create_directories(folder / "bin");
   EXPECT_TRUE(modules_of(folder / "own/linux").ends_with("/own/modules/6.12.1"));
   EXPECT_TRUE(modules_of(folder / "bin/linux.uml").ends_with("/lib/uml/modules/6.1.9"));
   EXPECT_EQ(modules_of(folder / "alone/by/itself/linux"), "");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace sisyfs {
+namespace sisyfs::media_server_test {
 namespace {
 
 constexpr uint32_t kSize = 512;
@@ -106,4 +106,4 @@ TEST_F(MediaServerTest, ABlockThatIsReadOtherwiseIsToldOnce) {
 }
 
 }  // namespace
-}  // namespace sisyfs
+}  // namespace sisyfs::media_server_test
