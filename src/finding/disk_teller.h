@@ -79,7 +79,7 @@ class DiskTeller {
   std::vector<Tree> past_;                        // trees before the one that is right now
   std::vector<std::string> calls_;                // "'fsync /a' (step 3)", by the number in the expectation
   std::string before_calls_ = "the first mount";  // what promised the tree before the first call
-  uint64_t played_ = 0;  // of a recording: up to this entry
+  uint64_t played_ = 0;                           // of a recording: up to this entry
   std::vector<const Event*> events_;
 };
 

@@ -89,10 +89,10 @@ struct DiskSetup {
   // Syncs, remounts, snapshots, restores and power cuts on a path, at most.
   uint32_t max_system_ops = UINT32_MAX;
   MoveLimits limits;
-  std::shared_ptr<const Script> script;    // its ops are tried instead of those of `bounds`; null: none
-  std::shared_ptr<const AceWorkload> ace;  // likewise the workloads of ACE; null: none
+  std::shared_ptr<const Script> script;        // its ops are tried instead of those of `bounds`; null: none
+  std::shared_ptr<const AceWorkload> ace;      // likewise the workloads of ACE; null: none
   std::shared_ptr<const Recording> recording;  // what the ops play of the script play; null: they are calls
-  unsigned memo_bits = 12;                 // each worker remembers up to 2^this recoveries, and as many walks
+  unsigned memo_bits = 12;  // each worker remembers up to 2^this recoveries, and as many walks
   // Names of the options of the target: a report suggests only these.
   std::vector<std::string> options;
   // Why what was found cannot be relied on, if so; asked after a search.

@@ -154,10 +154,9 @@ const std::vector<StageSpec>& specs() {
 }
 
 // Of the options by which the stages differ, those that are not about the size of the workload.
-constexpr std::string_view kSearchOptions[] = {"crash",       "device",   "nesting",     "all_nested",
-                                               "impossible",  "failures", "fail",        "both_ways",
-                                               "first_mount", "samples",  "sample_seed", "torn_bits",
-                                               "log",         "base"};
+constexpr std::string_view kSearchOptions[] = {
+    "crash",     "device",      "nesting", "all_nested",  "impossible", "failures", "fail",
+    "both_ways", "first_mount", "samples", "sample_seed", "torn_bits",  "log",      "base"};
 
 std::string_view name_in(std::string_view setting) { return setting.substr(0, setting.find('=')); }
 
