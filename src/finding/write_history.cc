@@ -65,7 +65,8 @@ std::vector<uint32_t> WriteHistory::add(const Log& log, size_t from, const std::
 void WriteHistory::label(const std::vector<uint32_t>& numbers, const std::vector<std::string>& labels) {
   for (size_t i = 0; i < std::min(numbers.size(), labels.size()); ++i) {
     std::string& label = at(numbers[i]).label;
-    label = label.empty() ? labels[i] : labels[i] + ", " + label;
+    if (!label.empty()) label.insert(0, ", ");
+    label.insert(0, labels[i]);
   }
 }
 

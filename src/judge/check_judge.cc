@@ -39,10 +39,9 @@ std::vector<FindingKind> CheckJudge::may_find() const {
   std::vector<FindingKind> kinds = {FindingKind::kNotMountable, FindingKind::kNotWalkable,
                                     FindingKind::kNotClean, FindingKind::kNotUsable};
   if (setup_.cuts.nesting != 0) kinds.push_back(FindingKind::kNotRepeatable);
-  if (setup_.recovery.both_ways && setup_.kind.claims.mount_recovers)
-    kinds.push_back(FindingKind::kTwoOutcomes);
-  else if (setup_.recovery.both_modes && setup_.kind.has_preen)
-    kinds.push_back(FindingKind::kTwoOutcomes);
+  const bool two_ways = setup_.recovery.both_ways && setup_.kind.claims.mount_recovers;
+  const bool two_modes = setup_.recovery.both_modes && setup_.kind.has_preen;
+  if (two_ways || two_modes) kinds.push_back(FindingKind::kTwoOutcomes);
   const uint64_t counted = rules_.named & (rules_.report_repaired ? ~uint64_t{0} : rules_.critical);
   for (size_t i = 0; i < problems_.size(); ++i)
     if ((counted >> i & 1) != 0) kinds.push_back(problems_[i]);
