@@ -76,7 +76,7 @@ class KernelSetup {
   Result<std::unique_ptr<KernelMachine>> boot();
   BootedGuests guests() const;
 
-  // Why the image of the user cannot be a start.
+  // Why the search cannot begin: the image of the user, or the kernel, does not fit.
   void refuse_start(const std::string& why);
   std::optional<std::string> refused_start() const;
   // Why what was found cannot be relied on.
