@@ -1,5 +1,5 @@
-// JFFS2 on the flash of a kernel that was built for this (scripts/guest_kernel.sh). SISYFS_GUEST_KERNEL names
-// it.
+// JFFS2 and UBIFS on the flash of a kernel that was built for this (scripts/guest_kernel.sh).
+// SISYFS_GUEST_KERNEL names it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +23,9 @@ class FlashGuestTest : public testing::Test {
       GTEST_SKIP() << "SISYFS_GUEST_KERNEL names no kernel (scripts/guest_kernel.sh builds one)";
     kernel_ = own;
   }
-  Answer check(const std::string& words) const {
-    return run("check jffs2 --progress off --kernel " + kernel_ + " " + words);
+  Answer check(const std::string& words) const { return check("jffs2", words); }
+  Answer check(const std::string& target, const std::string& words) const {
+    return run("check " + target + " --progress off --kernel " + kernel_ + " " + words);
   }
   std::string kernel_;
 };
@@ -36,6 +37,36 @@ TEST_F(FlashGuestTest, Jffs2KeepsItsPromisesInOneCall) {
     EXPECT_THAT(a.text, AllOf(HasSubstr("PASS: jffs2"), HasSubstr("NOR flash with pages of 512 bytes"),
                               HasSubstr("the power went in the middle of an op")));
   }
+}
+
+TEST_F(FlashGuestTest, UbifsKeepsItsPromisesInOneCall) {
+  for (const char* also : {"", "--set handles=on --set impossible=on --set crash=prefixes"}) {
+    const Answer a = check("ubifs", std::string("--depth 1 ") + also);
+    EXPECT_EQ(a.code, 0) << also << '\n' << a.text;
+    EXPECT_THAT(a.text, AllOf(HasSubstr("PASS: ubifs"), HasSubstr("NOR flash with pages of 512 bytes"),
+                              HasSubstr("the power went in the middle of an op")));
+  }
+}
+
+// What is unmounted and mounted again is on the flash, with UBI attached anew in between.
+TEST_F(FlashGuestTest, UbifsComesBackAfterARemount) {
+  const TemporaryDirectory folder;
+  const std::string script = folder.write(
+      "script", "create /a\nappend /a 512\nremount\nappend /a 512\nmkdir /d\nrename /a /d/a\nremount\n");
+  const Answer a = check("ubifs", "--set crash=none --script " + script);
+  EXPECT_EQ(a.code, 0) << a.text;
+}
+
+// UBI reads back no header that it has programmed.
+TEST_F(FlashGuestTest, AFlashBelowUbifsThatDropsProgramsIsFound) {
+  const TemporaryDirectory folder;
+  const std::string script = folder.write("script", "create /a\nappend /a 512\nfsync /a\nremount\n");
+  EXPECT_EQ(check("ubifs", "--set crash=none --script " + script).code, 0);
+  std::string units = "0";
+  for (int unit = 1; unit < 32; ++unit) units += "+" + std::to_string(unit);
+  const Answer a = check("ubifs", "--set crash=none --set bad_units=" + units +
+                                      " --set bad_unit=program-noop --script " + script);
+  EXPECT_EQ(a.code, 1) << a.text;
 }
 
 // Programs that have no effect and answer success: jffs2 does not read back what it has written.

@@ -78,7 +78,8 @@ inline constexpr const char* kReplacedNames[] = {
 enum class FlashCall : uint32_t { kRead, kWrite, kErase, kPoint, kRotate, kMost };
 inline constexpr const char* kFlashNames[] = {"ram_read", "ram_write", "ram_erase", "ram_point",
                                               "jffs2_rotate_lists"};
-inline constexpr char kFlashDevice[] = "mtd0";  // as mount calls it
+// Mount calls the flash itself this. UBI makes volumes on it: a name with "ubi0:" in front is one of them.
+inline constexpr char kFlashDevice[] = "mtd0", kVolumePrefix[] = "ubi0:";
 
 // --- requests of the agent --------------------------------------------------------------------------
 
@@ -115,7 +116,8 @@ enum class Do : uint32_t {
   // Text 0: type; 1: options; number: MS_ flags. Mounts the first disk at kBelow, and nothing is entered.
   // kUnmount unmounts that too.
   kMountBelow,
-  kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags
+  kMount,     // text 0: type; 1: options; 2: what is mounted, a disk by default; number: MS_ flags.
+              // UBI is attached before its volume is mounted, and detached after the unmount.
   kFlush,     // the first disk, as a device flushes its cache now and then
   kUnmount,   // closes all handles before; number: 1 if nothing of it is needed any more
   kCall,      // number: a Call; the rest are its arguments

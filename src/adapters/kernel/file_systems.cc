@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "adapters/guest/wire.h"
 #include "adapters/kernel/hfsplus_image.h"
 #include "adapters/kernel/jffs2_image.h"
 
@@ -20,6 +21,9 @@ constexpr OpSet kDirect(OpKind::kWriteDirect);
 
 // Disks are as small as the file system allows, with the smallest journal: most of a mount is reading.
 #define EXT_COMMON "-q -F -b 1024 -N 64 -m 0 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0"
+
+// UBI makes itself at home on an erased flash, and so does UBIFS on an empty volume.
+void make_erased(std::span<std::byte> flash) { std::fill(flash.begin(), flash.end(), std::byte{0xff}); }
 
 std::vector<FileSystem> make_list() {
   std::vector<FileSystem> all;
@@ -225,6 +229,7 @@ std::vector<FileSystem> make_list() {
   overlay.name = "overlay", overlay.summary = "overlayfs, with all of its layers on one ext4";
   overlay.type = "overlay", overlay.rare.below.type = "ext4";
   overlay.rare.below.mount = "noinit_itable";
+  overlay.rare.device = overlay.type;
   overlay.mount = "noatime,redirect_dir=on,index=on,xino=on";
   overlay.modules = {"overlay"};
   overlay.quirks = kPlainDirectoryLinks | kSettles;  // a mount makes its work directory anew
@@ -237,10 +242,21 @@ std::vector<FileSystem> make_list() {
                    .kibibytes = 64};
   jffs2.rare.make = make_jffs2;
   jffs2.rare.erase_unit = kJffs2Unit;
+  jffs2.rare.device = guest::kFlashDevice;
   jffs2.quirks = kPlainDirectoryLinks | kRenamesTwice;  // the root has one link too many
   jffs2.fsync_names = true;
   jffs2.without = kRanges | kExchanges | kDirect;
   add(jffs2);
+  FileSystem ubifs = jffs2;
+  ubifs.name = "ubifs", ubifs.summary = "UBIFS over UBI on NOR flash; with a kernel of yours (--kernel)";
+  ubifs.type = "ubifs";
+  ubifs.kibibytes = 512;
+  ubifs.rare.make = make_erased;
+  ubifs.rare.erase_unit = 16384;  // it takes no smaller ones
+  ubifs.rare.device = "ubi0:sisyfs";
+  ubifs.quirks = 0;
+  ubifs.without = kRanges | kDirect;
+  add(ubifs);
   return all;
 }
 

@@ -41,6 +41,8 @@ struct Rarities {
   bool (*mend)(std::span<std::byte> disk) = nullptr;
   // Bytes of an erase unit: it lies on raw flash, which only a kernel of the user has. 0: on a disk.
   uint32_t erase_unit = 0;
+  // What mount takes instead of the first disk; empty: that disk.
+  std::string_view device = {};
   // It lies over this one, which is the one on the disk. No type: it is on the disk itself.
   LowerFileSystem below = {};
 };

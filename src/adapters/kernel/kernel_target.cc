@@ -316,10 +316,7 @@ class KernelTarget : public Target,
       const KernelMachine::Reply below = run(first, {fs.rare.below.type, fs.rare.below.mount, ""}, "mount");
       if (!below.alive || below.error != 0) return below.alive ? below.error : EIO;
     }
-    const std::string_view device = !fs.rare.below.type.empty() ? fs.type
-                                    : setup_->disk.is_flash()   ? std::string_view(guest::kFlashDevice)
-                                                                : std::string_view();
-    const KernelMachine::Reply reply = run(command, {fs.type, setup_->mount, device}, "mount");
+    const KernelMachine::Reply reply = run(command, {fs.type, setup_->mount, fs.rare.device}, "mount");
     if (!reply.alive) return EIO;
     ++setup_->work.mounts;
     if (reply.error != 0) return reply.error;

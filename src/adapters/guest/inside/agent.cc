@@ -86,10 +86,13 @@ int mount_it(const Command& command, const std::string* texts) {
     rewind_writeback();
     forget_pages();
   }
-  const int error = of(mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(),
-                             command.number, texts[1].c_str()));
+  int error = attach_flash(what);
+  if (error == 0)
+    error = of(mount(what.empty() ? device_name(0).c_str() : what.c_str(), kPlace, texts[0].c_str(),
+                     command.number, texts[1].c_str()));
   if (error == 0) return enter();
   if (std::exchange(is_below, false)) unmount_from(kBelow);
+  detach_flash();
   return error;
 }
 
@@ -108,6 +111,7 @@ int unmount(bool dropped) {
   int error = unmount_from(kPlace);
   if (std::exchange(is_below, false))
     if (const int below = unmount_from(kBelow); error == 0) error = below;
+  if (const int detached = detach_flash(); error == 0) error = detached;
   forget_pages();
   return error;
 }

@@ -68,7 +68,8 @@ void make_buffer(uint32_t number) {
   if (write(line, &packet, sizeof packet) != sizeof packet) give_up("serial line");
 }
 
-// Tells where functions of the kernel are that are replaced. Whether all were found.
+}  // namespace
+
 bool tell_functions(Packet::Kind kind, std::span<const char* const> names) {
   std::FILE* const file = std::fopen("/proc/kallsyms", "r");
   if (file == nullptr) return false;
@@ -89,8 +90,6 @@ bool tell_functions(Packet::Kind kind, std::span<const char* const> names) {
   std::fclose(file);
   return left == 0;
 }
-
-}  // namespace
 
 void connect() {
   mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir(kPlace, 0755);
@@ -130,8 +129,6 @@ int load_module(const std::string& file) {
   unlink(file.c_str());
   return error == EEXIST || error == ENOSYS ? 0 : error;  // all of it is built into the kernel
 }
-
-int use_flash() { return tell_functions(Packet::kFlash, kFlashNames) ? 0 : ENODEV; }
 
 // The clock jumps only when all that was begun has ended.
 void await_disks() {}

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -40,8 +41,9 @@ void ask(uint32_t buffer, size_t bytes);
 void print(const std::string& text);
 int set_clock(uint64_t seconds);
 int load_module(const std::string& file);
-// From here on the flash of the kernel is that of the checker. ENODEV: it has none.
-int use_flash();
+// Tells the library of the kernel where functions of the kernel are that are replaced. Whether all were
+// found.
+bool tell_functions(Packet::Kind kind, std::span<const char* const> names);
 // All that was begun on the disks ends before the checker gets its answer.
 void await_disks();
 void sync_all();
@@ -57,6 +59,16 @@ void forget_pages();
 void rewind_writeback();
 // For tests: the connection to all of them is lost.
 void lose_disks();
+
+// --- agent_flash.cc, host_agent.cc ------------------------------------------------------------------
+
+// From here on the flash of the kernel is that of the checker. ENODEV: it has none.
+int use_flash();
+// What is mounted may be a volume of UBI: UBI is attached to the flash and, on an empty flash, makes the
+// volume. An errno.
+int attach_flash(const std::string& what);
+// UBI lets go of the flash, if it is attached.
+int detach_flash();
 
 // --- agent_calls.cc ---------------------------------------------------------------------------------
 

@@ -138,6 +138,8 @@ void print(const std::string& text) { put("/dev/kmsg", (text + "\n").c_str()); }
 int set_clock(uint64_t) { return 0; }
 
 int use_flash() { return ENODEV; }
+int attach_flash(const std::string&) { return 0; }
+int detach_flash() { return 0; }
 
 int load_module(const std::string&) { return ENOSYS; }
 
