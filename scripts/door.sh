@@ -16,7 +16,7 @@ log=$build/setup.log
 # that way from /usr/include.
 packages_to_build='cmake:cmake ninja-build:ninja g++:c++ libcli11-dev:CLI/CLI.hpp libfmt-dev:fmt/core.h
   nlohmann-json3-dev:nlohmann/json.hpp libxxhash-dev:xxhash.h libtomlplusplus-dev:toml++/toml.h
-  libext2fs-dev:ext2fs/ext2fs.h e2fsck-static:../../sbin/e2fsck.static
+  libfuse3-dev:fuse3/fuse_lowlevel.h libext2fs-dev:ext2fs/ext2fs.h e2fsck-static:../../sbin/e2fsck.static
   ntfs-3g-dev:ntfs-3g/volume.h ntfs-3g:../bin/ntfsfix'
 packages_to_test='libgtest-dev:gtest/gtest.h libgmock-dev:gmock/gmock.h spin:spin clang-format:clang-format
   clang-tidy:clang-tidy'

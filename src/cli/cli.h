@@ -117,5 +117,7 @@ void add_ops(CLI::App& app, int& exit);
 void add_matrix(CLI::App& app, int& exit);
 void add_museum(CLI::App& app, int& exit);
 void add_services(CLI::App& app, int& exit);
+void add_app(CLI::App& app, int& exit);
+void add_keep_directory(CLI::App& app, int& exit);
 
 }  // namespace sisyfs::cli

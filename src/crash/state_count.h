@@ -15,6 +15,13 @@ class StateCount {
  public:
   constexpr StateCount(uint64_t n = 0) : value_(n) {}
 
+  // A number that is not known, and taken for too large.
+  static constexpr StateCount most() {
+    StateCount count;
+    count.value_ = kMost;
+    return count;
+  }
+
   // True if the number was too large: the value is then a lower bound.
   bool saturated() const { return value_ == kMost; }
 

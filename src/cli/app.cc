@@ -1,0 +1,173 @@
+// sisyfs app: whether what a program acknowledged is still there after a power cut.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <thread>
+
+#include "adapters/app/app_check.h"
+#include "base/printable.h"
+#include "cli/cli.h"
+#include "report/app_text.h"
+
+namespace sisyfs::cli {
+namespace {
+
+struct AppFlags {
+  std::vector<std::string> words, ignored;
+  std::string run, check, setup, recover, start, ready, stop, ack,
+      folder = ".", contract = "posix", seconds = "60", budget, threads, losses, json, progress = "auto";
+  bool empty = false, audit = false;
+};
+
+AppPlan::Command shell(const std::string& text) {
+  if (text.empty()) return {};
+  return {"sh", "-c", text};
+}
+
+Result<AppPlan> plan_of(const AppFlags& flags) {
+  AppPlan plan;
+  plan.program = "/proc/self/exe";
+  plan.setup = shell(flags.setup);
+  plan.recover = shell(flags.recover);
+  plan.check = shell(flags.check);
+  plan.start = shell(flags.start);
+  plan.ready = shell(flags.ready);
+  plan.stop = shell(flags.stop);
+  plan.ignored = flags.ignored;
+  if (!flags.run.empty() && !flags.words.empty())
+    return bad_input("--run and a command behind -- are two workloads: give one of them");
+  plan.run = flags.run.empty() ? flags.words : shell(flags.run);
+  if (plan.run.empty())
+    return bad_input(
+        "there is nothing to run: name a ready-made application, or a workload with --run or behind --");
+  const auto patience = parse_time("--seconds", flags.seconds);
+  if (!patience) return patience.error();
+  plan.patience = *patience;
+  if (!flags.ack.empty()) {
+    try {
+      plan.ack.emplace(flags.ack, std::regex::extended);
+    } catch (const std::regex_error& error) {
+      return bad_input(fmt::format("--ack {}: not a regular expression: {}", flags.ack, error.what()));
+    }
+  }
+  if (!flags.empty) {
+    std::error_code unknown;
+    plan.folder = std::filesystem::canonical(flags.folder, unknown).string();
+    if (unknown || !std::filesystem::is_directory(plan.folder, unknown))
+      return bad_input(fmt::format("--dir {}: there is no such folder", flags.folder));
+  }
+  return plan;
+}
+
+Result<AppSearch> search_of(const AppFlags& flags) {
+  AppSearch search;
+  search.rules = file_rules(flags.contract);
+  if (search.rules == nullptr) {
+    std::vector<std::string_view> names;
+    for (const FileRules& one : all_file_rules()) names.push_back(one.name);
+    return bad_input(
+        fmt::format("unknown contract '{}'; contracts are {}", flags.contract, fmt::join(names, ", ")));
+  }
+  search.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (!flags.threads.empty()) {
+    const auto threads = parse_count("--threads", flags.threads);
+    if (!threads) return threads.error();
+    search.threads = static_cast<unsigned>(*threads);
+  }
+  if (!flags.losses.empty()) {
+    const auto losses = parse_count("--losses", flags.losses);
+    if (!losses) return losses.error();
+    search.losses = static_cast<uint32_t>(*losses);
+  }
+  if (!flags.budget.empty()) {
+    const auto budget = parse_time("--budget", flags.budget);
+    if (!budget) return budget.error();
+    search.budget = *budget;
+  }
+  return search;
+}
+
+std::string covered(const AppResult& result) {
+  std::string out =
+      fmt::format("  states    {} states of the files at {} moments, judged by {} runs of the check\n",
+                  result.states.text(), result.moments, result.runs);
+  if (result.exhausted)
+    out += "  covered   all of them\n";
+  else
+    out += fmt::format("  covered   those with at most {} losses{}\n", result.losses,
+                       result.stopped ? ", when it was stopped" : "");
+  return out;
+}
+
+int run_app(const AppFlags& flags) {
+  const auto plan = plan_of(flags);
+  if (!plan) return fail(plan.error());
+  auto search = search_of(flags);
+  if (!search) return fail(search.error());
+  const auto recording = record_app(*plan);
+  if (!recording) return fail(recording.error());
+  AppCheck check(*plan, *recording);
+  check.stop = &interrupted();
+  if (Status s = check.try_without_power_cut(search->threads); !s) return fail(s.error());
+  const auto result = check.search(*search);
+  if (!result) return fail(result.error());
+  const size_t events = recording->files.log.events().size();
+  for (const AppFinding& finding : result->findings) {
+    const AppKindInfo& kind = info(finding.kind);
+    fmt::print("FOUND {} ({}): {}\n  {} calls, under {}\n\n{}\n", kind.name, kind.code, kind.sentence, events,
+               search->rules->name, app_story(*recording, finding));
+  }
+  for (const std::string& call : recording->refused)
+    fmt::print("refused   {}: the program got an error and went on without it\n", call);
+  const bool found = !result->findings.empty();
+  fmt::print("{}: {} calls under {}\n{}",
+             found               ? "FAIL"
+             : result->exhausted ? "PASS"
+                                 : "UNKNOWN",
+             events, search->rules->name, covered(*result));
+  return found ? kFound : result->exhausted ? kClean : kInconclusive;
+}
+
+}  // namespace
+
+void add_app(CLI::App& app, int& exit) {
+  auto flags = std::make_shared<AppFlags>();
+  CLI::App* sub =
+      app.add_subcommand("app", "Check whether what a program acknowledged is still there after a power cut");
+  sub->add_option("command", flags->words, "the workload, behind --");
+  sub->add_option("--run", flags->run, "shell command: the workload, which is recorded");
+  sub->add_option("--check", flags->check, "shell command that says with its exit code whether all is right");
+  sub->add_option("--setup", flags->setup,
+                  "shell command before the workload; all that it writes is durable");
+  sub->add_option("--recover", flags->recover, "shell command before the check, after a power cut");
+  sub->add_option("--start", flags->start, "shell command that runs a server beside workload and check");
+  sub->add_option("--ready", flags->ready, "shell command that succeeds when the server is ready");
+  sub->add_option("--stop", flags->stop, "shell command that stops the server after the workload");
+  sub->add_option("--ack", flags->ack, "lines that the workload prints and that match this acknowledge");
+  sub->add_option("--ignore", flags->ignored,
+                  "names of files that do not matter, such as *.lock; may be repeated")
+      ->allow_extra_args(false);
+  sub->add_option("--dir", flags->folder,
+                  "the work directory begins with the content of this folder, which itself "
+                  "stays as it is")
+      ->capture_default_str();
+  sub->add_flag("--empty", flags->empty, "the work directory begins empty");
+  sub->add_option("--contract", flags->contract, "what the file system below promises")
+      ->capture_default_str();
+  sub->add_option("--seconds", flags->seconds, "time limit of each command")->capture_default_str();
+  sub->add_option("--losses", flags->losses, "try states with at most so many losses (default: all)");
+  sub->add_option("--budget", flags->budget, "time for the search");
+  sub->add_option("--threads", flags->threads, "checks that run at once (default: all cores)");
+  sub->footer(
+      "Exit codes: 0 all states were tried, or none with a finding within the bound, 1 finding, 2 usage or "
+      "bad "
+      "input,\n3 stopped before the bound, 4 harness error.");
+  sub->callback([flags, &exit] { exit = run_app(*flags); });
+}
+
+}  // namespace sisyfs::cli
