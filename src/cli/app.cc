@@ -6,11 +6,14 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <thread>
 
+#include "adapters/app/app_audit.h"
 #include "adapters/app/app_check.h"
 #include "base/printable.h"
+#include "cli/app_ready.h"
 #include "cli/cli.h"
 #include "report/app_text.h"
 
@@ -21,7 +24,13 @@ struct AppFlags {
   std::vector<std::string> words, ignored;
   std::string run, check, setup, recover, start, ready, stop, ack,
       folder = ".", contract = "posix", seconds = "60", budget, threads, losses, json, progress = "auto";
-  bool empty = false, audit = false;
+  bool empty = false, audit = false, list = false;
+};
+
+// What is checked, and how it is called.
+struct Application {
+  std::string name;
+  AppPlan plan;
 };
 
 AppPlan::Command shell(const std::string& text) {
@@ -29,25 +38,36 @@ AppPlan::Command shell(const std::string& text) {
   return {"sh", "-c", text};
 }
 
-Result<AppPlan> plan_of(const AppFlags& flags) {
-  AppPlan plan;
-  plan.program = "/proc/self/exe";
+// One of the ready-made applications, if it is one.
+Result<std::optional<Application>> ready_of(const AppFlags& flags) {
+  if (flags.words.size() != 1 || !flags.run.empty()) return std::optional<Application>();
+  const ReadyApp* const app = ready_app(flags.words.front());
+  if (app == nullptr) return std::optional<Application>();
+  if (!flags.setup.empty() || !flags.check.empty() || !flags.recover.empty() || !flags.start.empty())
+    return bad_input(fmt::format(
+        "{} brings its own commands: leave out --setup, --check, --recover and --start", app->name));
+  if (Status s = provide(*app); !s) return s.error();
+  return std::optional<Application>({app->name, app->plan});
+}
+
+Result<Application> own_of(const AppFlags& flags) {
+  Application app;
+  AppPlan& plan = app.plan;
   plan.setup = shell(flags.setup);
   plan.recover = shell(flags.recover);
   plan.check = shell(flags.check);
   plan.start = shell(flags.start);
   plan.ready = shell(flags.ready);
   plan.stop = shell(flags.stop);
-  plan.ignored = flags.ignored;
   if (!flags.run.empty() && !flags.words.empty())
     return bad_input("--run and a command behind -- are two workloads: give one of them");
   plan.run = flags.run.empty() ? flags.words : shell(flags.run);
   if (plan.run.empty())
     return bad_input(
-        "there is nothing to run: name a ready-made application, or a workload with --run or behind --");
-  const auto patience = parse_time("--seconds", flags.seconds);
-  if (!patience) return patience.error();
-  plan.patience = *patience;
+        "there is nothing to run: name an application ('sisyfs app --list' lists them), or give a workload "
+        "with "
+        "--run or behind --");
+  app.name = flags.run.empty() ? fmt::format("{}", fmt::join(flags.words, " ")) : flags.run;
   if (!flags.ack.empty()) {
     try {
       plan.ack.emplace(flags.ack, std::regex::extended);
@@ -61,7 +81,20 @@ Result<AppPlan> plan_of(const AppFlags& flags) {
     if (unknown || !std::filesystem::is_directory(plan.folder, unknown))
       return bad_input(fmt::format("--dir {}: there is no such folder", flags.folder));
   }
-  return plan;
+  return app;
+}
+
+Result<Application> application_of(const AppFlags& flags) {
+  auto ready = ready_of(flags);
+  if (!ready) return ready.error();
+  auto app = *ready ? Result<Application>(**ready) : own_of(flags);
+  if (!app) return app;
+  app->plan.program = "/proc/self/exe";
+  app->plan.ignored.insert(app->plan.ignored.end(), flags.ignored.begin(), flags.ignored.end());
+  const auto patience = parse_time("--seconds", flags.seconds);
+  if (!patience) return patience.error();
+  app->plan.patience = *patience;
+  return app;
 }
 
 Result<AppSearch> search_of(const AppFlags& flags) {
@@ -104,14 +137,63 @@ std::string covered(const AppResult& result) {
   return out;
 }
 
+std::string flush_text(const AppRecording& recording, const FlushChanges::Added& added) {
+  const FileEvent& after = recording.files.log.events()[added.after];
+  return fmt::format("fsync {} after call {} ({})", printable(recording.name_of(added.object)),
+                     added.after + 1, printable(after.text));
+}
+
+// Under which file systems it can happen, and what would help.
+Status print_advice(AppCheck& check, const AppSearch& search, const AppResult& result) {
+  const auto rules = under_all_rules(check, search);
+  if (!rules) return rules.error();
+  std::vector<std::string_view> with, without, unknown;
+  for (const RulesVerdict& one : *rules)
+    (one.found ? with : one.stopped ? unknown : without).push_back(one.rules->name);
+  fmt::print("  happens under       {}\n", with.empty() ? "none" : fmt::format("{}", fmt::join(with, ", ")));
+  fmt::print("  does not under      {}\n",
+             without.empty() ? "none" : fmt::format("{}", fmt::join(without, ", ")));
+  if (!unknown.empty()) fmt::print("  unknown under       {}\n", fmt::join(unknown, ", "));
+  const auto missing = missing_flushes(check, search, result);
+  if (!missing) return missing.error();
+  if (missing->empty()) fmt::print("  would help          no fsync that was tried\n");
+  for (const auto& set : *missing) {
+    fmt::print("  would help          ");
+    for (size_t i = 0; i < set.size(); ++i)
+      fmt::print("{}{}\n", i == 0 ? "" : "                  and ", flush_text(check.recording(), set[i]));
+  }
+  return {};
+}
+
+Status print_audit(AppCheck& check, const AppSearch& search) {
+  const auto audit = audit_flushes(check, search);
+  if (!audit) return audit.error();
+  const auto events = check.recording().files.log.events();
+  fmt::print("\nflushes under {}\n", search.rules->name);
+  for (const AuditedFlush& flush : audit->flushes) {
+    static constexpr const char* kWords[] = {"needed", "superfluous", "nothing to do", "unknown"};
+    fmt::print("  {:6}  {:14} {}", flush.event + 1, kWords[static_cast<int>(flush.verdict)],
+               printable(events[flush.event].text));
+    if (!flush.without.empty() && !flush.without.front().losses.empty())
+      fmt::print("   without it: {} lost",
+                 loss_text(check.recording(), flush.without.front(), flush.without.front().losses.front()));
+    fmt::print("\n");
+  }
+  return {};
+}
+
 int run_app(const AppFlags& flags) {
-  const auto plan = plan_of(flags);
-  if (!plan) return fail(plan.error());
+  if (flags.list) {
+    for (const ReadyApp& app : ready_apps()) fmt::print("{:22} {}\n", app.name, app.summary);
+    return kClean;
+  }
+  const auto app = application_of(flags);
+  if (!app) return fail(app.error());
   auto search = search_of(flags);
   if (!search) return fail(search.error());
-  const auto recording = record_app(*plan);
+  const auto recording = record_app(app->plan);
   if (!recording) return fail(recording.error());
-  AppCheck check(*plan, *recording);
+  AppCheck check(app->plan, *recording);
   check.stop = &interrupted();
   if (Status s = check.try_without_power_cut(search->threads); !s) return fail(s.error());
   const auto result = check.search(*search);
@@ -119,17 +201,23 @@ int run_app(const AppFlags& flags) {
   const size_t events = recording->files.log.events().size();
   for (const AppFinding& finding : result->findings) {
     const AppKindInfo& kind = info(finding.kind);
-    fmt::print("FOUND {} ({}): {}\n  {} calls, under {}\n\n{}\n", kind.name, kind.code, kind.sentence, events,
-               search->rules->name, app_story(*recording, finding));
+    fmt::print("FOUND {} ({}): {}\n  {}: {} calls, under {}\n\n{}\n", kind.name, kind.code, kind.sentence,
+               printable(app->name), events, search->rules->name, app_story(*recording, finding));
   }
+  AppSearch as_deep = *search;
+  as_deep.losses = result->losses;
+  if (!result->findings.empty())
+    if (Status s = print_advice(check, as_deep, *result); !s) return fail(s.error());
   for (const std::string& call : recording->refused)
     fmt::print("refused   {}: the program got an error and went on without it\n", call);
   const bool found = !result->findings.empty();
-  fmt::print("{}: {} calls under {}\n{}",
+  fmt::print("{}: {}: {} calls under {}\n{}",
              found               ? "FAIL"
              : result->exhausted ? "PASS"
                                  : "UNKNOWN",
-             events, search->rules->name, covered(*result));
+             printable(app->name), events, search->rules->name, covered(*result));
+  if (flags.audit && !found)
+    if (Status s = print_audit(check, as_deep); !s) return fail(s.error());
   return found ? kFound : result->exhausted ? kClean : kInconclusive;
 }
 
@@ -139,7 +227,10 @@ void add_app(CLI::App& app, int& exit) {
   auto flags = std::make_shared<AppFlags>();
   CLI::App* sub =
       app.add_subcommand("app", "Check whether what a program acknowledged is still there after a power cut");
-  sub->add_option("command", flags->words, "the workload, behind --");
+  sub->add_option("application", flags->words,
+                  "a ready-made application, or behind -- a command: the workload");
+  sub->add_flag("--list", flags->list, "list the ready-made applications");
+  sub->add_flag("--audit", flags->audit, "also say of each fsync whether it is needed");
   sub->add_option("--run", flags->run, "shell command: the workload, which is recorded");
   sub->add_option("--check", flags->check, "shell command that says with its exit code whether all is right");
   sub->add_option("--setup", flags->setup,

@@ -55,7 +55,10 @@ std::vector<AppCheck::Moment> AppCheck::moments(const FlushChanges& changes) con
   const auto events = recording_.files.log.events();
   uint64_t acked = 0;
   bool is_new = true;  // something was written since the last moment
-  const auto at = [&](EventId event) { out.push_back({event, acked}), is_new = false; };
+  const auto at = [&](EventId event, bool before_added = false) {
+    out.push_back({event, acked, before_added});
+    is_new = false;
+  };
   std::set<EventId> added;
   for (const FlushChanges::Added& one : changes.added) added.insert(one.after);
   for (EventId e = 0; e < events.size(); ++e) {
@@ -63,8 +66,8 @@ std::vector<AppCheck::Moment> AppCheck::moments(const FlushChanges& changes) con
     const bool is_ack = event.kind == FileEventKind::kAck || event.kind == FileEventKind::kExit;
     if (is_new && event.promise != FilePromise::kNone && !changes.dropped.contains(e)) at(e);
     is_new |= !event.steps.empty();
+    if (is_new && added.contains(e)) at(e + 1, true);
     if (is_ack) ++acked, at(e + 1);
-    if (is_new && added.contains(e)) at(e);
   }
   if (is_new) at(static_cast<EventId>(events.size()));
   return out;
@@ -144,9 +147,14 @@ class AppCheck::Search {
   Search(AppCheck& check, const AppSearch& search, const FlushChanges& changes)
       : check_(check), search_(search), moments_(check.moments(changes)) {
     if (search.budget) end_ = steady_clock::now() + *search.budget;
-    for (const Moment& moment : moments_)
+    for (const Moment& moment : moments_) {
+      FlushChanges until = changes;
+      if (moment.before_added)
+        std::erase_if(until.added,
+                      [&](const FlushChanges::Added& one) { return one.after + 1 == moment.events; });
       states_.push_back(
-          std::make_unique<FileStates>(check.recording_.files.log, *search.rules, moment.events, changes));
+          std::make_unique<FileStates>(check.recording_.files.log, *search.rules, moment.events, until));
+    }
     result_.moments = moments_.size();
     for (const auto& states : states_) result_.states += states->count(states->all());
   }

@@ -59,6 +59,7 @@ class AppCheck {
   struct Moment {
     EventId events = 0;
     uint64_t acked = 0;
+    bool before_added = false;  // flushes that are added behind the last of the events have not happened
   };
   class Search;
 

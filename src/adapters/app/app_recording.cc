@@ -57,7 +57,7 @@ Result<AppRecording> record_app(const AppPlan& plan) {
     // What the kernel still holds comes with the unmount.
     if (Status s = directory.unmount(); !s) return s.error();
   }
-  AppRecording out{{files, {}, {}, {}}, {}, {}};
+  AppRecording out{{files, {}, {}, {}}, {}, {}, {}};
   FileRecorder recorder(files, out.files.log);
   out.contents.push_back(contents_of(files, plan.ignored));
   const auto acknowledge = [&](FileEventKind kind, const std::string& text, pid_t thread) {
@@ -86,6 +86,7 @@ Result<AppRecording> record_app(const AppPlan& plan) {
   if (Status s = directory.unmount(); !s) return s.error();
   if (!directory.refused().empty()) out.refused.emplace_back("open with O_TMPFILE");
   out.files.last = files;
+  out.names = recorder.names();
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Runs an application once and writes down what it does to its files.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct AppRecording {
   std::vector<Digest> contents;
   // Calls that were made and refused, in words.
   std::vector<std::string> refused;
+  // Where each object was seen last, from the work directory.
+  std::map<FileId, std::string> names;
+
+  std::string name_of(FileId object) const {
+    const auto found = names.find(object);
+    if (object == kRootFile) return ".";
+    return found == names.end() ? "?" : found->second;
+  }
 
   const std::string& ack_text(size_t number) const { return files.log.events()[files.acks[number]].text; }
   bool is_line(size_t number) const {

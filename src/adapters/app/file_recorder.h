@@ -29,6 +29,7 @@ class FileRecorder : public ObservesFiles {
   void acknowledge(FileEventKind kind, const std::string& text, uint32_t thread);
   // Where an object was seen last, from the root: "d/a".
   std::string path_of(FileId object) const;
+  const std::map<FileId, std::string>& names() const { return paths_; }
 
  private:
   std::string path_in(FileId directory, const std::string& name) const;
