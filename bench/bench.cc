@@ -96,7 +96,8 @@ constexpr Bench kBenches[] = {{"spin", bench_spin, false},
                               {"isomorphism", bench_isomorphism, true},
                               {"snapshot", bench_snapshot, false},
                               {"plugin", bench_plugin, false},
-                              {"kernel", bench_kernel, true}};
+                              {"kernel", bench_kernel, true},
+                              {"app", bench_app, false}};
 
 BenchResult run_bench(const std::string& name, const BenchFlags& flags) {
   const auto* bench =
@@ -201,7 +202,9 @@ void add_bench(CLI::App& app, int& exit) {
          "spin (against SPIN's pan), share (where the time goes), optimisations, f2fs and journal (cost of "
          "a search), crash (cost of a crash state, and how many need not be run), shape (what dedup by shape "
          "misses), isomorphism (what it saves), snapshot (memory of plug-ins, against fork), plugin "
-         "(worker processes) or kernel (a search of a kernel file system, against its guest alone)")
+         "(worker processes), kernel (a search of a kernel file system, against its guest alone) or app "
+         "(runs "
+         "of an application's check)")
       ->required()
       ->check(CLI::IsMember(names));
   sub->add_flag("--json", flags->json, "one JSON object on standard output");

@@ -48,6 +48,8 @@ BenchResult bench_snapshot(const BenchFlags& flags);
 BenchResult bench_plugin(const BenchFlags& flags);
 // What a search of a kernel file system does, against what its guest can do.
 BenchResult bench_kernel(const BenchFlags& flags);
+// How many runs of an application's check the search saves, and how fast it runs them, against bare runs.
+BenchResult bench_app(const BenchFlags& flags);
 
 // The kind of the file system of examples/pebblefs that is compiled into the program. Set by main() of a
 // program that has it, null otherwise.

@@ -13,6 +13,7 @@
 
 #include "adapters/app/app_audit.h"
 #include "adapters/app/app_check.h"
+#include "adapters/app/work_directory.h"
 #include "base/printable.h"
 #include "cli/app_ready.h"
 #include "cli/cli.h"
@@ -93,7 +94,9 @@ Result<Application> application_of(const AppFlags& flags) {
   if (!ready) return ready.error();
   auto app = *ready ? Result<Application>(**ready) : own_of(flags);
   if (!app) return app;
-  app->plan.program = "/proc/self/exe";
+  auto place = WorkPlace::open("/proc/self/exe");
+  if (!place) return place.error();
+  app->plan.place = *std::move(place);
   app->plan.ignored.insert(app->plan.ignored.end(), flags.ignored.begin(), flags.ignored.end());
   const auto patience = parse_time("--seconds", flags.seconds);
   if (!patience) return patience.error();

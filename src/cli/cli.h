@@ -118,6 +118,6 @@ void add_matrix(CLI::App& app, int& exit);
 void add_museum(CLI::App& app, int& exit);
 void add_services(CLI::App& app, int& exit);
 void add_app(CLI::App& app, int& exit);
-void add_keep_directory(CLI::App& app, int& exit);
+void add_keep_directories(CLI::App& app, int& exit);
 
 }  // namespace sisyfs::cli

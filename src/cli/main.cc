@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   cli::add_museum(app, exit);
   cli::add_services(app, exit);
   cli::add_app(app, exit);
-  cli::add_keep_directory(app, exit);
+  cli::add_keep_directories(app, exit);
   cli::add_bench(app, exit);
   cli::add_serve_search(app);
   if (argc == 1 || (argc == 2 && std::string_view(argv[1]) == "help")) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -230,6 +231,90 @@ class AppCheck::Search {
   AppResult result_;
   std::map<std::pair<AppFinding::Kind, std::set<std::pair<FileId, std::string>>>, size_t> known_;
 };
+
+// --- the plain way --------------------------------------------------------------------------------------
+
+bool AppCheck::each_state(const FileStates& states, uint32_t losses, const OnState& on_state) {
+  const std::vector<SlotId> open = states.open_slots();
+  std::vector<FileRead> values;
+  std::vector<FileLoss> lost;
+  const std::function<bool(size_t, const FileStates::Ranges&)> from = [&](size_t i,
+                                                                          const FileStates::Ranges& ranges) {
+    if (i == open.size()) return on_state(values, lost);
+    const uint32_t high = states.high(ranges, open[i]);
+    for (uint32_t version = high + 1; version-- > states.low(ranges, open[i]);) {
+      const bool is_lost = version != high;
+      if (is_lost && lost.size() == losses) break;
+      FileStates::Ranges picked = ranges;
+      states.pick(picked, open[i], version);
+      values.push_back({open[i], states.value(open[i], version)});
+      if (is_lost) lost.push_back({open[i], version});
+      const bool more = from(i + 1, picked);
+      if (is_lost) lost.pop_back();
+      values.pop_back();
+      if (!more) return false;
+    }
+    return true;
+  };
+  return from(0, states.all());
+}
+
+namespace {
+
+Digest digest_of_values(const std::vector<FileRead>& values, uint64_t acked) {
+  Digest all = digest_of(&acked, sizeof acked);
+  for (const FileRead& one : values) all += digest_at(one.slot, digest_of(&one.value, sizeof one.value));
+  return all;
+}
+
+}  // namespace
+
+uint64_t AppCheck::count_eagerly(const AppSearch& search, uint32_t losses, uint64_t most) const {
+  std::set<Digest> seen;
+  for (const Moment& moment : moments({})) {
+    const FileStates states(recording_.files.log, *search.rules, moment.events);
+    if (!each_state(states, losses, [&](const std::vector<FileRead>& values, const std::vector<FileLoss>&) {
+          seen.insert(digest_of_values(values, moment.acked));
+          return seen.size() < most;
+        }))
+      break;
+  }
+  return seen.size();
+}
+
+Result<AppResult> AppCheck::search_eagerly(const AppSearch& search, uint32_t losses, uint64_t most_runs) {
+  AppResult result;
+  result.losses = losses;
+  result.exhausted = losses == UINT32_MAX;
+  std::map<Digest, AppOutcome> known;
+  if (runners_.empty()) runners_.push_back(std::make_unique<AppRunner>(plan_, recording_));
+  for (const Moment& moment : moments({})) {
+    const FileStates states(recording_.files.log, *search.rules, moment.events);
+    ++result.moments;
+    std::optional<Error> trouble;
+    each_state(states, losses, [&](const std::vector<FileRead>& values, const std::vector<FileLoss>& lost) {
+      result.states += 1;
+      const Digest key = digest_of_values(values, moment.acked);
+      auto found = known.find(key);
+      if (found == known.end()) {
+        if (++result.runs > most_runs) return trouble = bad_input("there are too many states"), false;
+        FileStates::Ranges ranges = states.all();
+        for (const FileLoss& loss : lost) states.pick(ranges, loss.slot, loss.version);
+        FilePicks picks(states, {values, ranges, moment.acked, lost});
+        auto outcome = runners_[0]->run(picks);
+        if (!outcome) return trouble = outcome.error(), false;
+        found = known.emplace(key, *std::move(outcome)).first;
+      }
+      if (auto finding = judge(found->second, moment)) {
+        finding->losses = lost;
+        result.findings.push_back(*std::move(finding));
+      }
+      return true;
+    });
+    if (trouble) return *trouble;
+  }
+  return result;
+}
 
 Result<AppResult> AppCheck::search(const AppSearch& search, const FlushChanges& changes) {
   return Search(*this, search, changes).run();

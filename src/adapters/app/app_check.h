@@ -52,6 +52,12 @@ class AppCheck {
   // Goes on until it has found something, with as few losses as possible, or the bound is reached.
   Result<AppResult> search(const AppSearch& search, const FlushChanges& changes = {});
 
+  // The same by the plain way, as a reference: the check is run once for each state with at most so many
+  // losses, and states with equal values are one. `runs` counts them. Refused if there are more than this.
+  Result<AppResult> search_eagerly(const AppSearch& search, uint32_t losses, uint64_t most_runs);
+  // How many such states there are, at most this.
+  uint64_t count_eagerly(const AppSearch& search, uint32_t losses, uint64_t most) const;
+
   const AppRecording& recording() const { return recording_; }
   uint64_t runs() const { return outcomes_.size(); }
 
@@ -62,6 +68,12 @@ class AppCheck {
     bool before_added = false;  // flushes that are added behind the last of the events have not happened
   };
   class Search;
+
+  // Calls this with each state with at most so many losses, until it answers false: its values, and its
+  // losses.
+  using OnState =
+      std::function<bool(const std::vector<FileRead>& values, const std::vector<FileLoss>& losses)>;
+  static bool each_state(const FileStates& states, uint32_t losses, const OnState& on_state);
 
   std::vector<Moment> moments(const FlushChanges& changes) const;
   // What is broken when the outcome is that of a state at this moment.

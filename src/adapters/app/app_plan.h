@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <string>
@@ -11,6 +12,8 @@
 #include "crash/files/file_rules.h"
 
 namespace sisyfs {
+
+class WorkPlace;
 
 struct AppPlan {
   using Command = std::vector<std::string>;  // empty: there is none
@@ -24,7 +27,7 @@ struct AppPlan {
   std::optional<std::regex> ack;                                 // printed lines that acknowledge
   std::vector<std::string> ignored;                              // patterns of file names that do not matter
   std::chrono::milliseconds patience{std::chrono::seconds(60)};  // with each command
-  std::string program;                                           // sisyfs itself
+  std::shared_ptr<WorkPlace> place;                              // where all of it runs
 };
 
 // How the states of a run are searched.
@@ -33,7 +36,6 @@ struct AppSearch {
   unsigned threads = 1;
   uint32_t losses = UINT32_MAX;  // that a state has at most
   std::optional<std::chrono::milliseconds> budget;
-  bool eager = false;  // run the check once for each state instead
 };
 
 }  // namespace sisyfs

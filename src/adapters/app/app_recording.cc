@@ -15,7 +15,7 @@ namespace sisyfs {
 namespace {
 
 Error command_failed(const char* which, const ProgramEnd& end) {
-  return bad_input(fmt::format("the {} fails without any power cut: {}{}", which, end.text(),
+  return bad_input(fmt::format("the {} fails: {}{}", which, end.text(),
                                end.output.empty() ? "" : "\n" + printable_message(end.output)));
 }
 
@@ -30,13 +30,17 @@ Status await_server(WorkDirectory& directory, const AppPlan& plan) {
     const auto ready = directory.run(plan.ready, plan.variables, plan.patience);
     if (!ready) return ready.error();
     if (ready->succeeded()) return {};
+    // A server that goes on in the background ends with success at once.
+    const auto server = directory.started_end();
+    if (!server) return server.error();
+    if (*server && !(*server)->succeeded()) return command_failed("start of the server", **server);
     if (std::chrono::steady_clock::now() > end) return command_failed("start of the server", *ready);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
 Result<AppRecording> record_app(const AppPlan& plan) {
-  auto started = WorkDirectory::start(plan.program, plan.folder);
+  auto started = WorkDirectory::start(*plan.place, plan.folder);
   if (!started) return started.error();
   WorkDirectory& directory = **started;
   FileStore files;

@@ -37,7 +37,7 @@ Result<AppOutcome> AppRunner::run(FilePicks& picks) {
 
 Result<AppOutcome> AppRunner::run_check(FileStore& files, FilePicks& picks) {
   if (directory_ == nullptr) {
-    auto started = WorkDirectory::start(plan_.program, plan_.folder);
+    auto started = WorkDirectory::start(*plan_.place, plan_.folder);
     if (!started) return started.error();
     directory_ = *std::move(started);
   }

@@ -26,7 +26,8 @@ void add(FileStore& files, FileId directory, const std::string& path, const std:
           return fnmatch(one.c_str(), name.c_str(), 0) == 0;
         }))
       continue;
-    const std::string whole = path + "/" + name;
+    std::string whole = path;
+    whole.append("/").append(name);
     const mode_t type = files.type_of(object);
     Digest content = digest_of(&type, sizeof type);
     if (type == S_IFREG) content += digest_at(1, data_of(files, object));

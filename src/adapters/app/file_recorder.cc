@@ -11,7 +11,9 @@ FileRecorder::FileRecorder(FileStore& files, FileLog& log) : files_(files), log_
 void FileRecorder::know(FileId directory, const std::string& path) {
   paths_[directory] = path;
   for (const auto& [name, object] : files_.list(directory)) {
-    const std::string whole = path.empty() ? name : path + "/" + name;
+    std::string whole = path;
+    if (!whole.empty()) whole += '/';
+    whole += name;
     if (files_.type_of(object) == S_IFDIR)
       know(object, whole);
     else

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <vector>
 
@@ -67,12 +68,13 @@ bool is_empty_folder(const char* path) {
 
 class Keeper {
  public:
-  explicit Keeper(std::string work) : given_(std::move(work)) {}
+  Keeper(std::string work, int socket) : given_(std::move(work)), socket_(socket) {}
 
   // Empty: done.
   std::string settle() {
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return because("private mounts");
-    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);  // as it may
+    // What programs leave behind becomes a child of the keeper, who ends it.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (unshare(CLONE_NEWNS) != 0) return because("private mounts");
     const char* base = nullptr;
     for (const char* one : {"/mnt", "/media", "/srv", "/opt"})
       if (base == nullptr && is_empty_folder(one)) base = one;
@@ -94,16 +96,34 @@ class Keeper {
   void obey() {
     for (;;) {
       if (!wait(-1, std::nullopt)) return;
-      const auto message = receive_message(kKeeperFd);
+      const auto message = receive_message(socket_);
       if (!message) return;
       const std::string& what = message->words.at(0);
       if (what == "mount") mount_work();
       if (what == "unmount") unmount_work();
       if (what == "run") run(*message, true);
       if (what == "start") run(*message, false);
-      if (what == "stop") stop_all(), send_message(kKeeperFd, {"done"});
+      if (what == "server") tell_server();
+      if (what == "stop") stop_all(), send_message(socket_, {"done"});
       for (const int fd : message->descriptors) close(fd);
     }
+  }
+
+  // All programs, with what they have started. A process may start another one while they are looked for.
+  void stop_all() {
+    for (;;) {
+      bool any = false;
+      std::vector<pid_t> all = sees_processes() ? children_of(getpid()) : started_;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (sees_processes())
+          for (const pid_t child : children_of(all[i])) all.push_back(child);
+        any |= kill(sees_processes() ? all[i] : -all[i], SIGKILL) == 0;
+      }
+      while (waitpid(-1, nullptr, any ? 0 : WNOHANG) > 0) {
+      }
+      if (!any) break;
+    }
+    started_.clear();
   }
 
  private:
@@ -114,12 +134,12 @@ class Keeper {
         fmt::format("fd={},rootmode=40000,user_id={},group_id={},default_permissions,allow_other", fd,
                     geteuid(), getegid());
     if (fd < 0) {
-      send_message(kKeeperFd, {"failed", because("/dev/fuse cannot be opened")});
+      send_message(socket_, {"failed", because("/dev/fuse cannot be opened")});
     } else if (mount("sisyfs", place_.work.c_str(), "fuse.sisyfs", MS_NOSUID | MS_NODEV, options.c_str()) !=
                0) {
-      send_message(kKeeperFd, {"failed", because("the work directory cannot be mounted")});
+      send_message(socket_, {"failed", because("the work directory cannot be mounted")});
     } else {
-      send_message(kKeeperFd, {"done"}, {fd});
+      send_message(socket_, {"done"}, {fd});
     }
     if (fd >= 0) close(fd);
   }
@@ -127,14 +147,25 @@ class Keeper {
   void unmount_work() {
     stop_all();
     umount2(place_.work.c_str(), MNT_DETACH);
-    send_message(kKeeperFd, {"done"});
+    send_message(socket_, {"done"});
   }
 
-  // Everything else in this namespace.
-  void stop_all() {
-    kill(-1, SIGKILL);
-    while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  // Whether /proc has the processes of this namespace. Where it may not be mounted, the sessions that were
+  // started are known.
+  static bool sees_processes() {
+    std::error_code unknown;
+    return std::filesystem::read_symlink("/proc/self", unknown).string() == std::to_string(getpid());
+  }
+
+  static std::vector<pid_t> children_of(pid_t process) {
+    std::vector<pid_t> out;
+    std::error_code unknown;
+    for (const auto& task :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), unknown)) {
+      std::ifstream list(task.path() / "children");
+      for (pid_t child = 0; list >> child;) out.push_back(child);
     }
+    return out;
   }
 
   void clear_home() {
@@ -147,7 +178,7 @@ class Keeper {
   // an answer are answered meanwhile. False: the checker is gone, or the time is over.
   bool wait(int process, std::optional<steady_clock::time_point> end) {
     for (;;) {
-      std::vector<pollfd> polled{{kKeeperFd, static_cast<short>(process < 0 ? POLLIN : POLLRDHUP), 0},
+      std::vector<pollfd> polled{{socket_, static_cast<short>(process < 0 ? POLLIN : POLLRDHUP), 0},
                                  {process, POLLIN, 0}};
       for (const int listener : listeners_) polled.push_back({listener, POLLIN, 0});
       int left = -1;
@@ -172,7 +203,7 @@ class Keeper {
   void answer(int listener) {
     const auto call = next_sync(listener);
     if (!call) return;
-    if (call->descriptor) {
+    if (call->descriptor && sees_processes()) {
       std::error_code unknown;
       const auto path = std::filesystem::read_symlink(
           fmt::format("/proc/{}/fd/{}", call->thread, *call->descriptor), unknown);
@@ -188,8 +219,19 @@ class Keeper {
     while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     // The checker sees this before anything that the program does next.
-    send_message(kKeeperFd, {"sync", std::to_string(call->thread)});
+    send_message(socket_, {"sync", std::to_string(call->thread)});
     answer_sync(listener, *call, true);
+  }
+
+  // How the program that was started last is doing.
+  void tell_server() {
+    int status = 0;
+    if (server_ > 0 && waitpid(server_, &status, WNOHANG) == server_) {
+      server_ = -1;
+      send_message(socket_, {"ended", std::to_string(status)});
+    } else {
+      send_message(socket_, {"done"});
+    }
   }
 
   // Words: milliseconds, how many variables, the variables, the command.
@@ -206,8 +248,10 @@ class Keeper {
       if (auto hello = receive_message(line[0]); hello && !hello->descriptors.empty())
         listeners_.push_back(hello->descriptors[0]);
     close(line[0]);
+    if (!wait_for_end) server_ = child;
+    if (child > 0) started_.push_back(child);
     if (!wait_for_end || child < 0) {
-      send_message(kKeeperFd, {child < 0 ? "failed" : "done", child < 0 ? because("fork") : ""});
+      send_message(socket_, {child < 0 ? "failed" : "done", child < 0 ? because("fork") : ""});
       return;
     }
     const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
@@ -217,7 +261,7 @@ class Keeper {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     close(handle);
-    send_message(kKeeperFd, {in_time ? "ended" : "late", std::to_string(status)});
+    send_message(socket_, {in_time ? "ended" : "late", std::to_string(status)});
   }
 
   [[noreturn]] void become(const std::vector<std::string>& words, size_t variables,
@@ -258,13 +302,49 @@ class Keeper {
   }
 
   const std::string given_;
+  const int socket_;
   KeeperPlace place_;
+  pid_t server_ = -1;
+  std::vector<pid_t> started_;  // since the last stop
   std::vector<int> listeners_;  // where calls of programs wait (sync_filter.h)
 };
 
 }  // namespace
 
-int run_keeper(const std::string& work) {
+namespace {
+
+// A keeper for each work directory, which ends when its socket does.
+void keep(const std::string& work, int socket) {
+  Keeper keeper(work, socket);
+  if (const std::string why = keeper.settle(); !why.empty()) {
+    send_message(socket, {"failed", why});
+    return;
+  }
+  send_message(socket, {"ready", keeper.place().work});
+  keeper.obey();
+  keeper.stop_all();
+}
+
+// The first process of the namespaces. All keepers have the same process numbers, so that a program finds
+// those that it noted before a power cut as it would after a reboot: in use by nobody.
+void start_keepers() {
+  for (;;) {
+    const auto message = receive_message(kKeeperFd);
+    if (!message) return;
+    if (message->descriptors.size() == 1 && fork() == 0) {
+      close(kKeeperFd);
+      keep(message->words.at(0), message->descriptors[0]);
+      _exit(0);
+    }
+    for (const int fd : message->descriptors) close(fd);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+}
+
+}  // namespace
+
+int run_keepers() {
   prctl(PR_SET_DUMPABLE, 1);  // else its own /proc is not its own
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);  // the checker decides
   fcntl(kKeeperFd, F_SETFD, FD_CLOEXEC);
@@ -272,7 +352,6 @@ int run_keeper(const std::string& work) {
     send_message(kKeeperFd, {"failed", why});
     return 1;
   }
-  // The first process of the new namespace: with it all others there end.
   const pid_t first = fork();
   if (first != 0) {
     close(kKeeperFd);
@@ -280,13 +359,13 @@ int run_keeper(const std::string& work) {
     }
     return 0;
   }
-  Keeper keeper(work);
-  if (const std::string why = keeper.settle(); !why.empty()) {
-    send_message(kKeeperFd, {"failed", why});
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    send_message(kKeeperFd, {"failed", because("private mounts")});
     return 1;
   }
-  send_message(kKeeperFd, {"ready", keeper.place().work});
-  keeper.obey();
+  mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);  // as it may
+  send_message(kKeeperFd, {"ready"});
+  start_keepers();
   return 0;
 }
 

@@ -1,8 +1,9 @@
-// The keeper: the process that mounts a work directory and runs programs in it.
+// Keepers: processes that mount work directories and run programs in them.
 //
-// It lives in namespaces of its own: nobody else sees the mount, and when the keeper ends, however that comes
-// about, its programs end and the mount is gone. It ends when the checker does. It never looks into the work
-// directory itself, because the checker, which serves it, may be waiting for the keeper.
+// They live in namespaces of their own: nobody else sees the mounts, and when the first of them ends, however
+// that comes about, all their programs end and the mounts are gone. It ends when the checker does. A keeper
+// never looks into the work directory itself, because the checker, which serves it, may be waiting for the
+// keeper.
 #pragma once
 
 #include <string>
@@ -16,7 +17,8 @@ struct KeeperPlace {
   std::string work;   // where the work directory is mounted
 };
 
-// The process's whole life. `work`: the folder to mount over; empty: one of its own. Answers an exit code.
-int run_keeper(const std::string& work);
+// The life of the first one: each message brings the socket of a work directory, and the folder to mount
+// over, or an empty word. Answers an exit code.
+int run_keepers();
 
 }  // namespace sisyfs

@@ -7,7 +7,7 @@
 
 namespace sisyfs {
 
-// The keeper's end of the socket, and where its things are.
+// The end of the first keeper's socket.
 inline constexpr int kKeeperFd = 3;
 
 struct KeeperMessage {

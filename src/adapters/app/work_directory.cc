@@ -25,36 +25,74 @@ std::string ProgramEnd::text() const {
   return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
-Result<std::unique_ptr<WorkDirectory>> WorkDirectory::start(const std::string& program,
-                                                            const std::string& over) {
+namespace {
+
+struct SocketPair {
   int ends[2] = {-1, -1};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return system_error(fmt::format("no socket: {}", std::strerror(errno)));
-  std::unique_ptr<WorkDirectory> made(new WorkDirectory);
-  made->socket_ = ends[0];
+  bool made() { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0; }
+};
+
+Error no_socket() { return system_error(fmt::format("no socket: {}", std::strerror(errno))); }
+
+// The first message of a keeper.
+Result<std::vector<std::string>> greeting(int socket) {
+  auto ready = receive_message(socket);
+  if (!ready || ready->words.empty())
+    return system_error("the process that keeps the work directory has ended");
+  if (ready->words[0] != "ready") return system_error(ready->words.back());
+  return std::move(ready->words);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<WorkPlace>> WorkPlace::open(const std::string& program) {
+  SocketPair pair;
+  if (!pair.made()) return no_socket();
+  std::shared_ptr<WorkPlace> made(new WorkPlace);
+  made->socket_ = pair.ends[0];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], kKeeperFd);
-  std::string words[] = {"sisyfs", "keep-directory", over};
-  char* argv[] = {words[0].data(), words[1].data(), over.empty() ? nullptr : words[2].data(), nullptr};
+  posix_spawn_file_actions_adddup2(&actions, pair.ends[1], kKeeperFd);
+  std::string words[] = {"sisyfs", "keep-directories"};
+  char* argv[] = {words[0].data(), words[1].data(), nullptr};
   const int error = posix_spawn(&made->process_, program.c_str(), &actions, nullptr, argv, environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
+  close(pair.ends[1]);
   if (error != 0) return system_error(fmt::format("cannot start {}: {}", program, std::strerror(error)));
-  const auto ready = receive_message(made->socket_);
-  if (!ready || ready->words.size() != 2)
-    return system_error("the process that keeps the work directory has ended");
-  if (ready->words[0] != "ready") return system_error(ready->words[1]);
-  made->path_ = ready->words[1];
+  if (auto ready = greeting(made->socket_); !ready) return ready.error();
+  return made;
+}
+
+WorkPlace::~WorkPlace() {
+  if (socket_ >= 0) close(socket_);
+  if (process_ > 0)
+    while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+bool WorkPlace::add(const std::string& over, int socket) {
+  const std::lock_guard lock(mutex_);
+  return send_message(socket_, {over}, {socket});
+}
+
+Result<std::unique_ptr<WorkDirectory>> WorkDirectory::start(WorkPlace& place, const std::string& over) {
+  SocketPair pair;
+  if (!pair.made()) return no_socket();
+  std::unique_ptr<WorkDirectory> made(new WorkDirectory);
+  made->socket_ = pair.ends[0];
+  const bool added = place.add(over, pair.ends[1]);
+  close(pair.ends[1]);
+  if (!added) return system_error("the process that keeps the work directory has ended");
+  auto ready = greeting(made->socket_);
+  if (!ready) return ready.error();
+  made->path_ = ready->back();
   return made;
 }
 
 WorkDirectory::~WorkDirectory() {
   if (fuse_ >= 0) (void)unmount();
+  if (output_ >= 0) close(output_);
   if (socket_ >= 0) close(socket_);
-  if (process_ > 0)
-    while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-    }
 }
 
 Result<std::vector<std::string>> WorkDirectory::ask(const Words& words, const std::vector<int>& descriptors) {
@@ -115,8 +153,18 @@ Result<ProgramEnd> WorkDirectory::run(const Words& command, const Words& variabl
 }
 
 Status WorkDirectory::start(const Words& command, const Words& variables) {
-  auto answer = ask(message_of("start", {}, command, variables));
+  if (output_ >= 0) close(output_);
+  output_ = memfd_create("output", MFD_CLOEXEC);
+  if (output_ < 0) return system_error(fmt::format("no memory: {}", std::strerror(errno)));
+  auto answer = ask(message_of("start", {}, command, variables), {output_, output_});
   return answer ? Status() : Status(answer.error());
+}
+
+Result<std::optional<ProgramEnd>> WorkDirectory::started_end() {
+  auto answer = ask({"server"});
+  if (!answer) return answer.error();
+  if ((*answer)[0] != "ended") return std::optional<ProgramEnd>();
+  return std::optional<ProgramEnd>({false, std::stoi(answer->at(1)), content_of(output_)});
 }
 
 Status WorkDirectory::stop() {

@@ -1,6 +1,7 @@
 // WorkDirectory: a directory that we serve, and programs that run in it.
 //
-//   auto made = WorkDirectory::start("/path/of/sisyfs", "");
+//   auto place = WorkPlace::open("/path/of/sisyfs");
+//   auto made = WorkDirectory::start(**place, "");
 //   (*made)->mount(files, nullptr);
 //   const auto ended = (*made)->run({"sh", "-c", "make"}, {}, std::chrono::seconds(10));
 //   (*made)->unmount();
@@ -9,6 +10,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,13 +33,31 @@ struct ProgramEnd {
   std::string text() const;
 };
 
+// Where work directories are made. They end before it does.
+class WorkPlace {
+ public:
+  // Starts the first keeper (keeper_process.h). `program` is sisyfs itself.
+  static Result<std::shared_ptr<WorkPlace>> open(const std::string& program);
+  ~WorkPlace();
+  WorkPlace(const WorkPlace&) = delete;
+  WorkPlace& operator=(const WorkPlace&) = delete;
+
+  // From several threads.
+  bool add(const std::string& over, int socket);
+
+ private:
+  WorkPlace() = default;
+  std::mutex mutex_;
+  int socket_ = -1;
+  pid_t process_ = -1;
+};
+
 class WorkDirectory {
  public:
   using Words = std::vector<std::string>;
 
-  // Starts a keeper (keeper_process.h). `program` is sisyfs itself; `over` is the folder to mount over, or
-  // empty.
-  static Result<std::unique_ptr<WorkDirectory>> start(const std::string& program, const std::string& over);
+  // `over` is the folder to mount over, or empty.
+  static Result<std::unique_ptr<WorkDirectory>> start(WorkPlace& place, const std::string& over);
   ~WorkDirectory();
   WorkDirectory(const WorkDirectory&) = delete;
   WorkDirectory& operator=(const WorkDirectory&) = delete;
@@ -48,8 +69,10 @@ class WorkDirectory {
   Status mount(FileStore& files, FuseServices* services);
   // Runs a program in it and waits. `variables`: NAME=VALUE.
   Result<ProgramEnd> run(const Words& command, const Words& variables, std::chrono::milliseconds patience);
-  // Starts a program that goes on until stop().
+  // Starts a program that goes on until stop() or unmount().
   Status start(const Words& command, const Words& variables);
+  // How the program that was started last has ended, if it has.
+  Result<std::optional<ProgramEnd>> started_end();
   // Kills all programs.
   Status stop();
   // Kills all programs, and what was served is gone. Calls that were refused are in refused().
@@ -64,7 +87,7 @@ class WorkDirectory {
   Result<std::vector<std::string>> ask(const Words& words, const std::vector<int>& descriptors = {});
 
   int socket_ = -1;
-  pid_t process_ = -1;
+  int output_ = -1;  // of the program that was started last
   int fuse_ = -1;
   std::string path_;
   std::unique_ptr<FuseServer> server_;

@@ -417,8 +417,11 @@ Status FileStore::load_folder(int folder, FileId id, const std::string& path, ui
   while (const dirent* entry = readdir(listing.get()))
     if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
       names.insert(entry->d_name);
-  for (const std::string& name : names)
-    if (Status s = load_entry(folder, name.c_str(), id, path + "/" + name, left, loaded_); !s) return s;
+  for (const std::string& name : names) {
+    std::string whole = path;
+    whole.append("/").append(name);
+    if (Status s = load_entry(folder, name.c_str(), id, whole, left, loaded_); !s) return s;
+  }
   return {};
 }
 

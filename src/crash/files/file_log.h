@@ -45,6 +45,7 @@ struct Slot {
   FileId object = kNoFile;  // the directory or the file
   uint64_t page = 0;        // of kPage
   std::string name;         // of kEntry and kAttribute
+  // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of the standard library.
   friend auto operator<=>(const Slot&, const Slot&) = default;
 };
 using SlotId = uint32_t;
@@ -89,6 +90,7 @@ enum class FilePromise : uint8_t {
 struct FileStep {
   SlotId slot = 0;
   uint32_t version = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of the standard library.
   friend auto operator<=>(const FileStep&, const FileStep&) = default;
 };
 

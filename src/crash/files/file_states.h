@@ -26,6 +26,7 @@ struct FlushChanges {
   struct Added {
     EventId after = 0;  // this event
     FileId object = kNoFile;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of the standard library.
     friend auto operator<=>(const Added&, const Added&) = default;
   };
   std::set<EventId> dropped;
