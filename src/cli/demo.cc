@@ -78,6 +78,21 @@ int show(const Scene& scene, bool to_the_end) {
   return exit_code(clean);
 }
 
+// A program of this machine, in its own process. Where there is no FUSE, the demo goes on without it.
+int show_program() {
+  headline(
+      "3. A program that everybody has, sed -i, which replaces a file and syncs nothing: sisyfs app "
+      "editor-sed");
+  const Result<int> code =
+      run_self({"sisyfs", "app", "editor-sed", "--budget", "20s", "--progress", "off"}, SelfOutput::kShown);
+  if (!code) return fail(code.error());
+  if (*code == kFound) return kClean;
+  if (*code == kInconclusive) return kInconclusive;
+  if (*code == kClean) return fail(system_error("the demo did not find that sed syncs nothing"));
+  fmt::print("\nThis needs FUSE and private mounts: the demo goes on without it.\n");
+  return kClean;
+}
+
 int run_demo() {
   const Scene link{"link",
                    {"order=naive", "cache=off"},
@@ -93,6 +108,7 @@ int run_demo() {
                    "The fix: freed segments wait for the next checkpoint; to the same depth"};
   if (const int code = show(link, true); code != kClean) return code;
   if (const int code = show(f2fs, false); code != kClean) return code;
+  if (const int code = show_program(); code != kClean) return code;
   fmt::print(
       "\nNext: sisyfs targets (what else can be checked), sisyfs matrix (all orders, caches and tasks of the "
       "small models), docs/tutorial.md\n");

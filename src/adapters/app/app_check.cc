@@ -34,9 +34,9 @@ Status AppCheck::try_without_power_cut(unsigned threads) {
         outcome->what == AppOutcome::What::kRight ||
         (outcome->what == AppOutcome::What::kContents && outcome->contents == recording_.contents.back());
     if (!is_right)
-      return bad_input(fmt::format("without any power cut {}",
-                                   outcome->said.empty() ? "the directory is not what the workload left"
-                                                         : printable_message(outcome->said)));
+      return bad_input(fmt::format(
+          "without any power cut {}",
+          outcome->said.empty() ? "the directory is not what the workload left" : last_words(outcome->said)));
     if (first && !(*first == *outcome))
       return system_error("the check is not deterministic: two runs on the same files ended differently");
     first = *std::move(outcome);

@@ -5,18 +5,18 @@
 #include <chrono>
 #include <thread>
 
+#include "adapters/app/app_runner.h"
 #include "adapters/app/app_services.h"
 #include "adapters/app/contents.h"
 #include "adapters/app/file_recorder.h"
 #include "adapters/app/work_directory.h"
-#include "base/printable.h"
 
 namespace sisyfs {
 namespace {
 
 Error command_failed(const char* which, const ProgramEnd& end) {
-  return bad_input(fmt::format("the {} fails: {}{}", which, end.text(),
-                               end.output.empty() ? "" : "\n" + printable_message(end.output)));
+  const std::string words = last_words(end.output);
+  return bad_input(fmt::format("the {} fails: {}{}", which, end.text(), words.empty() ? "" : ": " + words));
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "adapters/app/app_services.h"
 #include "adapters/app/contents.h"
 #include "adapters/app/crash_files.h"
+#include "base/printable.h"
 
 namespace sisyfs {
 namespace {
@@ -24,6 +26,14 @@ AppOutcome outcome_of(const char* which, const ProgramEnd& end) {
 }
 
 }  // namespace
+
+std::string last_words(const std::string& output) {
+  constexpr size_t kMost = 400;
+  std::string out = output.substr(output.size() - std::min(output.size(), kMost));
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos; at += 2) out.replace(at, 1, "; ");
+  return printable(out);
+}
 
 Result<AppOutcome> AppRunner::run(FilePicks& picks) {
   CrashFiles crash(recording_.files, picks);

@@ -40,6 +40,9 @@ class AppRunner {
   std::unique_ptr<WorkDirectory> directory_;
 };
 
+// The last lines of an output, as one line that is fit for a message.
+std::string last_words(const std::string& output);
+
 // Starts the server of the plan, if it has one, and waits until it is ready.
 Status await_server(WorkDirectory& directory, const AppPlan& plan);
 

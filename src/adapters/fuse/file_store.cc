@@ -385,6 +385,22 @@ int FileStore::remove_attribute(FileEvent event, FileId object, const std::strin
 
 namespace {
 
+// A user has no other users in a namespace of his own. What belongs to others becomes his, with the
+// permissions that he has.
+void own(int folder, const char* name, StoredFile& file) {
+  if (geteuid() == 0) return;
+  file.gid = getegid();
+  if (file.uid == geteuid() || file.type == S_IFLNK) {
+    file.uid = geteuid();
+    return;
+  }
+  file.uid = geteuid();
+  file.mode &= ~mode_t{0700};
+  constexpr std::pair<int, mode_t> kRights[] = {{R_OK, 0400}, {W_OK, 0200}, {X_OK, 0100}};
+  for (const auto& [right, bit] : kRights)
+    if (faccessat(folder, name, right, AT_EACCESS) == 0) file.mode |= bit;
+}
+
 Error cannot_take(const std::string& path) {
   return bad_input(fmt::format("cannot read {}: {}: name another work directory with --dir, or --empty", path,
                                std::strerror(errno)));
@@ -400,6 +416,7 @@ Status FileStore::load(const std::string& folder, uint64_t most_bytes) {
   top.mode = info.st_mode & 07777;
   top.uid = info.st_uid;
   top.gid = info.st_gid;
+  own(root.get(), ".", top);
   uint64_t left = most_bytes;
   Status loaded = load_folder(root.get(), kRootFile, folder, left);
   if (!loaded && left == 0)
@@ -445,6 +462,7 @@ Status FileStore::load_entry(int folder, const char* name, FileId id, const std:
   file.mode = info.st_mode & 07777;
   file.uid = info.st_uid;
   file.gid = info.st_gid;
+  own(folder, name, file);
   file.changed = info.st_mtim;
   if (S_ISLNK(info.st_mode)) {
     char text[4096];
