@@ -295,7 +295,7 @@ void add_app(CLI::App& app, int& exit) {
   sub->add_option("--stop", flags->stop, "shell command that stops the server after the workload");
   sub->add_option("--ack", flags->ack, "lines that the workload prints and that match this acknowledge");
   sub->add_option("--ignore", flags->ignored,
-                  "names of files that do not matter, such as *.lock; may be repeated")
+                  "names of files that do not matter, such as *.lock: their states are not tried; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--dir", flags->folder,
                   "the work directory begins with the content of this folder, which itself "

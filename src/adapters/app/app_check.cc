@@ -1,6 +1,7 @@
 #include "adapters/app/app_check.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +18,18 @@ namespace sisyfs {
 
 using std::chrono::steady_clock;
 
-AppCheck::AppCheck(const AppPlan& plan, const AppRecording& recording) : plan_(plan), recording_(recording) {}
+AppCheck::AppCheck(const AppPlan& plan, const AppRecording& recording) : plan_(plan), recording_(recording) {
+  const auto is_ignored = [&](const std::string& path) {
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    return std::any_of(plan.ignored.begin(), plan.ignored.end(),
+                       [&](const std::string& one) { return fnmatch(one.c_str(), name.c_str(), 0) == 0; });
+  };
+  for (SlotId id = 0; id < recording.files.log.slots(); ++id) {
+    const Slot& slot = recording.files.log.slot_of(id);
+    if (is_ignored(slot.kind == SlotKind::kEntry ? slot.name : recording.name_of(slot.object)))
+      ignored_.insert(id);
+  }
+}
 AppCheck::~AppCheck() = default;
 
 Status AppCheck::try_without_power_cut(unsigned threads) {
@@ -198,7 +210,8 @@ class AppCheck::Search {
         finding->losses.assign(met.losses.begin(), met.losses.end());
         found.push_back(*std::move(finding));
       };
-      const bool beyond = check_.runs_.walk(states, moments_[index].acked, losses, met, missing);
+      const bool beyond =
+          check_.runs_.walk(states, moments_[index].acked, losses, met, missing, check_.ignored_);
       if (missing.empty()) {
         for (AppFinding& finding : found) add(std::move(finding));
         return beyond;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,7 @@ class AppCheck {
   const AppPlan& plan_;
   const AppRecording& recording_;
   bool reports_kept_ = false;  // the check says which acknowledged lines are there
+  std::set<SlotId> ignored_;   // of files that do not matter
   FileRuns runs_;
   std::vector<AppOutcome> outcomes_;
   std::vector<std::unique_ptr<AppRunner>> runners_;

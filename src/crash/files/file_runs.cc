@@ -1,6 +1,5 @@
 #include "crash/files/file_runs.h"
 
-#include <set>
 #include <utility>
 
 #include "base/assert.h"
@@ -10,8 +9,9 @@ namespace sisyfs {
 class FileRuns::Walk {
  public:
   Walk(const FileRuns& runs, const FileStates& states, uint64_t acked,
-       const std::function<void(const Met&)>& met, std::vector<Missing>& missing)
-      : runs_(runs), states_(states), acked_(acked), met_(met), missing_(missing) {}
+       const std::function<void(const Met&)>& met, std::vector<Missing>& missing,
+       const std::set<SlotId>& alike)
+      : runs_(runs), states_(states), acked_(acked), met_(met), missing_(missing), alike_(alike) {}
 
   void visit(uint32_t index, const FileStates::Ranges& ranges, uint32_t left) {
     const Node& node = runs_.nodes_[index];
@@ -26,6 +26,7 @@ class FileRuns::Walk {
     const uint32_t low = states_.low(ranges, node.slot), high = states_.high(ranges, node.slot);
     for (uint32_t version = high + 1; version-- > low;) {
       const uint32_t cost = version == high ? 0 : 1;
+      if (cost != 0 && alike_.contains(node.slot)) return;
       if (cost > left) {
         cut_off_ = true;
         return;
@@ -56,6 +57,7 @@ class FileRuns::Walk {
   const uint64_t acked_;
   const std::function<void(const Met&)>& met_;
   std::vector<Missing>& missing_;
+  const std::set<SlotId>& alike_;
   std::vector<FileRead> path_;
   std::vector<FileLoss> losses_;
   std::set<std::pair<uint32_t, uint64_t>> wanted_;
@@ -63,12 +65,13 @@ class FileRuns::Walk {
 };
 
 bool FileRuns::walk(const FileStates& states, uint64_t acked, uint32_t losses,
-                    const std::function<void(const Met&)>& met, std::vector<Missing>& missing) const {
+                    const std::function<void(const Met&)>& met, std::vector<Missing>& missing,
+                    const std::set<SlotId>& alike) const {
   if (nodes_.empty()) {
     missing.push_back({{}, states.all(), acked, {}});
     return true;
   }
-  Walk walk(*this, states, acked, met, missing);
+  Walk walk(*this, states, acked, met, missing, alike);
   walk.visit(0, states.all(), losses);
   return walk.cut_off();
 }

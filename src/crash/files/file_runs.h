@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "crash/files/file_states.h"
@@ -49,9 +51,11 @@ class FileRuns {
     std::span<const FileLoss> losses;
   };
 
-  // Goes through all states with at most so many losses. Whether there are states with more.
+  // Goes through all states with at most so many losses. Whether there are states with more. Slots of `alike`
+  // do not matter: of these only the newest version is tried.
   bool walk(const FileStates& states, uint64_t acked, uint32_t losses,
-            const std::function<void(const Met&)>& met, std::vector<Missing>& missing) const;
+            const std::function<void(const Met&)>& met, std::vector<Missing>& missing,
+            const std::set<SlotId>& alike = {}) const;
   // `reads`: all of the run, those of the path first.
   void add(std::span<const FileRead> reads, uint32_t outcome);
   size_t size() const { return count_; }
