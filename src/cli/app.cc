@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -15,6 +16,9 @@
 #include "base/printable.h"
 #include "cli/app_ready.h"
 #include "cli/cli.h"
+#include "cli/files.h"
+#include "finding/finding_json.h"
+#include "report/app_json.h"
 #include "report/app_text.h"
 
 namespace sisyfs::cli {
@@ -143,43 +147,103 @@ std::string flush_text(const AppRecording& recording, const FlushChanges::Added&
                      added.after + 1, printable(after.text));
 }
 
-// Under which file systems it can happen, and what would help.
-Status print_advice(AppCheck& check, const AppSearch& search, const AppResult& result) {
-  const auto rules = under_all_rules(check, search);
-  if (!rules) return rules.error();
+void print_advice(const AppRecording& recording, const AppReport& report) {
   std::vector<std::string_view> with, without, unknown;
-  for (const RulesVerdict& one : *rules)
+  for (const RulesVerdict& one : report.rules)
     (one.found ? with : one.stopped ? unknown : without).push_back(one.rules->name);
-  fmt::print("  happens under       {}\n", with.empty() ? "none" : fmt::format("{}", fmt::join(with, ", ")));
-  fmt::print("  does not under      {}\n",
-             without.empty() ? "none" : fmt::format("{}", fmt::join(without, ", ")));
-  if (!unknown.empty()) fmt::print("  unknown under       {}\n", fmt::join(unknown, ", "));
-  const auto missing = missing_flushes(check, search, result);
-  if (!missing) return missing.error();
-  if (missing->empty()) fmt::print("  would help          no fsync that was tried\n");
-  for (const auto& set : *missing) {
-    fmt::print("  would help          ");
+  const auto list = [](const char* what, const std::vector<std::string_view>& names) {
+    if (!names.empty()) fmt::print("  {:<18}{}\n", what, fmt::join(names, ", "));
+  };
+  list("happens under", with);
+  list("does not under", without);
+  list("unknown under", unknown);
+  if (report.cures.empty()) fmt::print("  {:<18}no fsync that was tried\n", "would help");
+  for (const auto& set : report.cures)
     for (size_t i = 0; i < set.size(); ++i)
-      fmt::print("{}{}\n", i == 0 ? "" : "                  and ", flush_text(check.recording(), set[i]));
-  }
-  return {};
+      fmt::print("  {:<18}{}\n", i == 0 ? "would help" : "       and", flush_text(recording, set[i]));
 }
 
-Status print_audit(AppCheck& check, const AppSearch& search) {
-  const auto audit = audit_flushes(check, search);
-  if (!audit) return audit.error();
-  const auto events = check.recording().files.log.events();
-  fmt::print("\nflushes under {}\n", search.rules->name);
-  for (const AuditedFlush& flush : audit->flushes) {
-    static constexpr const char* kWords[] = {"needed", "superfluous", "nothing to do", "unknown"};
-    fmt::print("  {:6}  {:14} {}", flush.event + 1, kWords[static_cast<int>(flush.verdict)],
-               printable(events[flush.event].text));
+void print_audit(const AppRecording& recording, const AppReport& report) {
+  fmt::print("\nflushes under {}\n", report.search.rules->name);
+  for (const AuditedFlush& flush : report.audit->flushes) {
+    fmt::print("  {:6}  {:14} {}", flush.event + 1, verdict_text(flush.verdict),
+               printable(recording.files.log.events()[flush.event].text));
     if (!flush.without.empty() && !flush.without.front().losses.empty())
-      fmt::print("   without it: {} lost",
-                 loss_text(check.recording(), flush.without.front(), flush.without.front().losses.front()));
+      fmt::print("   without it may be lost: {}",
+                 loss_text(recording, flush.without.front(), flush.without.front().losses.front()));
     fmt::print("\n");
   }
-  return {};
+}
+
+void print_report(const AppRecording& recording, const AppReport& report) {
+  const size_t calls = recording.files.log.events().size();
+  for (const AppFinding& finding : report.result.findings) {
+    const AppKindInfo& kind = info(finding.kind);
+    fmt::print("FOUND {} ({}): {}\n  {}: {} calls, under {}\n\n{}", kind.name, kind.code, kind.sentence,
+               printable(report.application), calls, report.search.rules->name,
+               app_story(recording, finding));
+    if (finding.alike > 1) fmt::print("          {} states are alike\n", finding.alike);
+    fmt::print("\n");
+  }
+  if (!report.result.findings.empty()) print_advice(recording, report);
+  for (const std::string& call : recording.refused)
+    fmt::print("  refused           {}: the program got an error and went on without it\n", call);
+  const bool found = !report.result.findings.empty();
+  fmt::print("{}{}: {}: {} calls under {}\n{}", found ? "\n" : "",
+             found                     ? "FAIL"
+             : report.result.exhausted ? "PASS"
+                                       : "UNKNOWN",
+             printable(report.application), calls, report.search.rules->name, covered(report.result));
+  if (report.audit) print_audit(recording, report);
+}
+
+// A line now and then, as other searches have it.
+std::function<void(const AppResult&)> progress_of(const std::string& mode) {
+  auto losses = std::make_shared<uint32_t>(0);
+  const ProgressFn print =
+      progress_printer(mode, [losses] { return fmt::format("at most {} losses", *losses); });
+  if (!print) return {};
+  using Clock = std::chrono::steady_clock;
+  return [print, losses, begin = Clock::now(), next = Clock::now()](const AppResult& result) mutable {
+    const auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(500);
+    Progress progress{};
+    progress.elapsed = now - begin;
+    progress.states = result.runs;
+    *losses = result.losses;
+    progress.findings = result.findings.empty() ? 0 : 1;
+    print(progress);
+  };
+}
+
+Result<AppReport> search_app(AppCheck& check, const Application& app, const AppFlags& flags,
+                             const AppSearch& search) {
+  AppReport report;
+  report.application = app.name;
+  report.search = search;
+  auto result = check.search(search);
+  if (!result) return result.error();
+  report.result = *std::move(result);
+  const bool found = !report.result.findings.empty();
+  report.verdict = found ? "fail" : report.result.exhausted ? "pass" : "unknown";
+  // What follows looks as deep as the search did.
+  AppSearch as_deep = search;
+  as_deep.losses = report.result.losses;
+  if (found) {
+    auto rules = under_all_rules(check, as_deep);
+    if (!rules) return rules.error();
+    report.rules = *std::move(rules);
+    auto cures = missing_flushes(check, as_deep, report.result);
+    if (!cures) return cures.error();
+    report.cures = *std::move(cures);
+  }
+  if (flags.audit && !found) {
+    auto audit = audit_flushes(check, as_deep);
+    if (!audit) return audit.error();
+    report.audit = *std::move(audit);
+  }
+  return report;
 }
 
 int run_app(const AppFlags& flags) {
@@ -187,38 +251,25 @@ int run_app(const AppFlags& flags) {
     for (const ReadyApp& app : ready_apps()) fmt::print("{:22} {}\n", app.name, app.summary);
     return kClean;
   }
+  if (!flags.json.empty() && flags.json != "-")
+    if (Status s = can_write(flags.json); !s) return fail(s.error());
   const auto app = application_of(flags);
   if (!app) return fail(app.error());
-  auto search = search_of(flags);
+  const auto search = search_of(flags);
   if (!search) return fail(search.error());
   const auto recording = record_app(app->plan);
   if (!recording) return fail(recording.error());
   AppCheck check(app->plan, *recording);
   check.stop = &interrupted();
+  check.progress = progress_of(flags.progress);
   if (Status s = check.try_without_power_cut(search->threads); !s) return fail(s.error());
-  const auto result = check.search(*search);
-  if (!result) return fail(result.error());
-  const size_t events = recording->files.log.events().size();
-  for (const AppFinding& finding : result->findings) {
-    const AppKindInfo& kind = info(finding.kind);
-    fmt::print("FOUND {} ({}): {}\n  {}: {} calls, under {}\n\n{}\n", kind.name, kind.code, kind.sentence,
-               printable(app->name), events, search->rules->name, app_story(*recording, finding));
-  }
-  AppSearch as_deep = *search;
-  as_deep.losses = result->losses;
-  if (!result->findings.empty())
-    if (Status s = print_advice(check, as_deep, *result); !s) return fail(s.error());
-  for (const std::string& call : recording->refused)
-    fmt::print("refused   {}: the program got an error and went on without it\n", call);
-  const bool found = !result->findings.empty();
-  fmt::print("{}: {}: {} calls under {}\n{}",
-             found               ? "FAIL"
-             : result->exhausted ? "PASS"
-                                 : "UNKNOWN",
-             printable(app->name), events, search->rules->name, covered(*result));
-  if (flags.audit && !found)
-    if (Status s = print_audit(check, as_deep); !s) return fail(s.error());
-  return found ? kFound : result->exhausted ? kClean : kInconclusive;
+  const auto report = search_app(check, *app, flags, *search);
+  if (!report) return fail(report.error());
+  clear_progress();
+  if (flags.json != "-") print_report(*recording, *report);
+  if (!flags.json.empty())
+    if (Status s = write_file(flags.json, text_of(app_json(*recording, *report))); !s) return fail(s.error());
+  return !report->result.findings.empty() ? kFound : report->result.exhausted ? kClean : kInconclusive;
 }
 
 }  // namespace
@@ -254,6 +305,10 @@ void add_app(CLI::App& app, int& exit) {
   sub->add_option("--losses", flags->losses, "try states with at most so many losses (default: all)");
   sub->add_option("--budget", flags->budget, "time for the search");
   sub->add_option("--threads", flags->threads, "checks that run at once (default: all cores)");
+  sub->add_option("--json", flags->json, "write the result as JSON to this file; - is standard output");
+  sub->add_option("--progress", flags->progress, "auto, line, plain, json or off")
+      ->check(CLI::IsMember({"auto", "line", "plain", "json", "off"}))
+      ->capture_default_str();
   sub->footer(
       "Exit codes: 0 all states were tried, or none with a finding within the bound, 1 finding, 2 usage or "
       "bad "

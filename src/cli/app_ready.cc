@@ -1,6 +1,7 @@
 #include "cli/app_ready.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "adapters/kernel/tool.h"
@@ -79,9 +80,25 @@ const ReadyApp* ready_app(const std::string& name) {
   return found == ready_apps().end() ? nullptr : &*found;
 }
 
+namespace {
+
+// A library has no program by which it is known: the list of its files is there.
+bool is_installed(const std::string& package) {
+  std::error_code unknown;
+  for (const auto& entry : std::filesystem::directory_iterator("/var/lib/dpkg/info", unknown)) {
+    const std::string name = entry.path().filename().string();
+    if (name == package + ".list" || (name.starts_with(package + ":") && name.ends_with(".list")))
+      return true;
+  }
+  return unknown ? true : false;  // not a Debian: the programs decide
+}
+
+}  // namespace
+
 Status provide(const ReadyApp& app) {
-  if (std::ranges::none_of(app.programs, [](const std::string& one) { return find_tool(one).empty(); }))
-    return {};
+  const bool has_programs =
+      std::ranges::none_of(app.programs, [](const std::string& one) { return find_tool(one).empty(); });
+  if (has_programs && std::ranges::all_of(app.packages, is_installed)) return {};
   return install_packages(app.packages);
 }
 

@@ -14,16 +14,6 @@ namespace {
 
 constexpr size_t kMostLines = 40, kMostSaid = 12;
 
-// Versions of the slot that are lost: their events, from the first to the last.
-std::vector<EventId> lost_events(const AppRecording& recording, const AppFinding& finding,
-                                 const FileLoss& loss) {
-  std::vector<EventId> out;
-  const auto versions = recording.files.log.versions(loss.slot);
-  for (size_t i = loss.version + 1; i < versions.size() && versions[i].event < finding.events; ++i)
-    out.push_back(versions[i].event);
-  return out;
-}
-
 const char* what_of(SlotKind kind) {
   switch (kind) {
     case SlotKind::kEntry:
@@ -65,13 +55,43 @@ const AppKindInfo& info(AppFinding::Kind kind) {
   return kAll[4];
 }
 
+std::vector<EventId> lost_calls(const AppRecording& recording, const AppFinding& finding,
+                                const FileLoss& loss) {
+  std::vector<EventId> out;
+  const auto versions = recording.files.log.versions(loss.slot);
+  for (size_t i = loss.version + 1; i < versions.size() && versions[i].event < finding.events; ++i)
+    out.push_back(versions[i].event);
+  return out;
+}
+
+const char* verdict_text(AuditedFlush::Verdict verdict) {
+  switch (verdict) {
+    case AuditedFlush::Verdict::kNeeded:
+      return "needed";
+    case AuditedFlush::Verdict::kSuperfluous:
+      return "superfluous";
+    case AuditedFlush::Verdict::kIdle:
+      return "nothing to do";
+    case AuditedFlush::Verdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 std::string loss_text(const AppRecording& recording, const AppFinding& finding, const FileLoss& loss) {
   const Slot& slot = recording.files.log.slot_of(loss.slot);
+  const std::string object = printable(recording.name_of(slot.object));
   std::string out = what_of(slot.kind);
+  if (slot.kind == SlotKind::kEntry)
+    out += " " +
+           printable(slot.object == kRootFile ? slot.name : recording.name_of(slot.object) + "/" + slot.name);
+  else if (slot.kind == SlotKind::kAttribute)
+    out += fmt::format(" {} of {}", printable(slot.name), object);
+  else
+    out += " of " + object;
   if (slot.kind == SlotKind::kPage && slot.page != 0)
     out += fmt::format(" at {}", slot.page * kFilePageBytes);
-  if (slot.kind == SlotKind::kEntry || slot.kind == SlotKind::kAttribute) out += " " + printable(slot.name);
-  const std::vector<EventId> events = lost_events(recording, finding, loss);
+  const std::vector<EventId> events = lost_calls(recording, finding, loss);
   if (!events.empty())
     out += fmt::format(" ({}", printable(recording.files.log.events()[events.front()].text));
   if (events.size() > 1) out += fmt::format(", and {} later calls", events.size() - 1);
@@ -84,7 +104,7 @@ std::string app_story(const AppRecording& recording, const AppFinding& finding) 
   std::set<FileId> objects;
   std::set<std::pair<FileId, std::string>> names;
   for (const FileLoss& loss : finding.losses) {
-    for (const EventId event : lost_events(recording, finding, loss)) {
+    for (const EventId event : lost_calls(recording, finding, loss)) {
       lost.insert(event);
       objects.insert(log.events()[event].object);
     }

@@ -208,12 +208,14 @@ class AppCheck::Search {
     }
   }
 
-  // One finding for each set of losses, at the earliest moment.
+  // One finding for the things that were lost, at the earliest moment.
   void add(AppFinding finding) {
-    std::vector<std::pair<SlotId, EventId>> key;
-    for (const FileLoss& loss : finding.losses)
-      key.emplace_back(loss.slot, check_.recording_.files.log.versions(loss.slot)[loss.version + 1].event);
-    const auto [known, is_new] = known_.emplace(std::pair(finding.kind, key), result_.findings.size());
+    std::set<std::pair<FileId, std::string>> things;
+    for (const FileLoss& loss : finding.losses) {
+      const Slot& slot = check_.recording_.files.log.slot_of(loss.slot);
+      things.emplace(slot.object, slot.name);
+    }
+    const auto [known, is_new] = known_.emplace(std::pair(finding.kind, things), result_.findings.size());
     if (is_new)
       result_.findings.push_back(std::move(finding));
     else
@@ -226,7 +228,7 @@ class AppCheck::Search {
   std::vector<std::unique_ptr<FileStates>> states_;
   std::optional<steady_clock::time_point> end_;
   AppResult result_;
-  std::map<std::pair<AppFinding::Kind, std::vector<std::pair<SlotId, EventId>>>, size_t> known_;
+  std::map<std::pair<AppFinding::Kind, std::set<std::pair<FileId, std::string>>>, size_t> known_;
 };
 
 Result<AppResult> AppCheck::search(const AppSearch& search, const FlushChanges& changes) {

@@ -24,7 +24,7 @@ struct AppFinding {
   std::vector<FileLoss> losses;
   std::string said;
   std::vector<std::string> missing;  // acknowledged lines that are lost
-  uint64_t alike = 1;                // moments at which the same was found
+  uint64_t alike = 1;                // states of this kind, with losses of the same things
 };
 
 struct AppResult {

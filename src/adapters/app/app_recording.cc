@@ -75,12 +75,20 @@ Result<AppRecording> record_app(const AppPlan& plan) {
     };
     variables.push_back("SISYFS_OUTPUT=" + directory.path() + "/.sisyfs-output");
   }
+  directory.on_sync = [&](pid_t thread) {
+    FileEvent event;
+    event.kind = FileEventKind::kSync;
+    event.promise = FilePromise::kEverything;
+    event.thread = static_cast<uint32_t>(thread);
+    recorder.begin(std::move(event));
+  };
   files.observe(&recorder);
   if (Status s = directory.mount(files, &services); !s) return s.error();
   if (Status s = await_server(directory, plan); !s) return s.error();
   if (Status s = run("workload", plan.run, variables); !s) return s.error();
   acknowledge(FileEventKind::kExit, "the command ends", 0);
   files.observe(nullptr);
+  directory.on_sync = nullptr;
   if (!plan.stop.empty())
     if (Status s = run("stop of the server", plan.stop, plan.variables); !s) return s.error();
   if (Status s = directory.unmount(); !s) return s.error();

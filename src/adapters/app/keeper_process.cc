@@ -7,20 +7,24 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "adapters/app/keeper_wire.h"
+#include "adapters/app/sync_filter.h"
 
 namespace sisyfs {
 namespace {
@@ -88,7 +92,10 @@ class Keeper {
   const KeeperPlace& place() const { return place_; }
 
   void obey() {
-    while (const auto message = receive_message(kKeeperFd)) {
+    for (;;) {
+      if (!wait(-1, std::nullopt)) return;
+      const auto message = receive_message(kKeeperFd);
+      if (!message) return;
       const std::string& what = message->words.at(0);
       if (what == "mount") mount_work();
       if (what == "unmount") unmount_work();
@@ -101,6 +108,7 @@ class Keeper {
 
  private:
   void mount_work() {
+    clear_home();
     const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     const std::string options =
         fmt::format("fd={},rootmode=40000,user_id={},group_id={},default_permissions,allow_other", fd,
@@ -135,42 +143,85 @@ class Keeper {
       std::filesystem::remove_all(entry.path(), unknown);
   }
 
+  // Waits for a message of the checker, or for the end of a process, if there is one; the calls that wait for
+  // an answer are answered meanwhile. False: the checker is gone, or the time is over.
+  bool wait(int process, std::optional<steady_clock::time_point> end) {
+    for (;;) {
+      std::vector<pollfd> polled{{kKeeperFd, static_cast<short>(process < 0 ? POLLIN : POLLRDHUP), 0},
+                                 {process, POLLIN, 0}};
+      for (const int listener : listeners_) polled.push_back({listener, POLLIN, 0});
+      int left = -1;
+      if (end) {
+        const auto rest = std::chrono::duration_cast<milliseconds>(*end - steady_clock::now()).count();
+        if (rest <= 0) return false;
+        left = static_cast<int>(std::min<int64_t>(rest + 1, 1'000'000));
+      }
+      if (poll(polled.data(), polled.size(), left) <= 0) continue;
+      for (size_t i = 2; i < polled.size(); ++i)
+        if ((polled[i].revents & POLLIN) != 0)
+          answer(polled[i].fd);
+        else if (polled[i].revents != 0)
+          close(polled[i].fd), std::erase(listeners_, polled[i].fd);
+      if (polled[0].revents != 0 && process >= 0) _exit(0);  // the checker is gone
+      if (polled[0].revents != 0 || polled[1].revents != 0) return true;
+    }
+  }
+
+  // A program calls sync or syncfs. All of the work directory is written back, and the checker notes the
+  // call.
+  void answer(int listener) {
+    const auto call = next_sync(listener);
+    if (!call) return;
+    if (call->descriptor) {
+      std::error_code unknown;
+      const auto path = std::filesystem::read_symlink(
+          fmt::format("/proc/{}/fd/{}", call->thread, *call->descriptor), unknown);
+      const std::string& work = place_.work;
+      if (unknown || (path.string() != work && !path.string().starts_with(work + "/")))
+        return answer_sync(listener, *call, false);
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+      const int fd = open(place_.work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      _exit(fd >= 0 && syncfs(fd) == 0 ? 0 : 1);
+    }
+    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    // The checker sees this before anything that the program does next.
+    send_message(kKeeperFd, {"sync", std::to_string(call->thread)});
+    answer_sync(listener, *call, true);
+  }
+
   // Words: milliseconds, how many variables, the variables, the command.
-  void run(const KeeperMessage& message, bool wait) {
+  void run(const KeeperMessage& message, bool wait_for_end) {
     const auto& words = message.words;
     const milliseconds patience(std::atoll(words.at(1).c_str()));
     const auto variables = static_cast<size_t>(std::atoll(words.at(2).c_str()));
-    if (wait) clear_home();
-    const pid_t child = fork();
-    if (child == 0) become(words, variables, message.descriptors);
-    if (!wait || child < 0) {
+    int line[2] = {-1, -1};
+    const bool made = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0;
+    const pid_t child = made ? fork() : -1;
+    if (child == 0) become(words, variables, message.descriptors, line[1]);
+    close(line[1]);
+    if (child > 0)
+      if (auto hello = receive_message(line[0]); hello && !hello->descriptors.empty())
+        listeners_.push_back(hello->descriptors[0]);
+    close(line[0]);
+    if (!wait_for_end || child < 0) {
       send_message(kKeeperFd, {child < 0 ? "failed" : "done", child < 0 ? because("fork") : ""});
       return;
     }
     const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-    pollfd polled[] = {{handle, POLLIN, 0}, {kKeeperFd, POLLRDHUP, 0}};
-    const auto end = steady_clock::now() + patience;
-    bool late = false;
-    for (;;) {
-      const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
-      late = left.count() <= 0;
-      if (late || poll(polled, 2, static_cast<int>(left.count()) + 1) < 0) {
-        if (late) break;
-        continue;
-      }
-      if (polled[1].revents != 0) _exit(0);  // the checker is gone
-      if (polled[0].revents != 0) break;
-    }
-    if (late) kill(child, SIGKILL);
+    const bool in_time = wait(handle, steady_clock::now() + patience);
+    if (!in_time) kill(child, SIGKILL);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     close(handle);
-    send_message(kKeeperFd, {late ? "late" : "ended", std::to_string(status)});
+    send_message(kKeeperFd, {in_time ? "ended" : "late", std::to_string(status)});
   }
 
   [[noreturn]] void become(const std::vector<std::string>& words, size_t variables,
-                           const std::vector<int>& outputs) {
+                           const std::vector<int>& outputs, int line) {
     setsid();
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
@@ -198,6 +249,9 @@ class Keeper {
       if (fd >= 0) dup2(fd, STDOUT_FILENO), close(fd);
       unsetenv("SISYFS_OUTPUT");
     }
+    const int listener = watch_syncs();
+    send_message(line, {"hello"}, listener < 0 ? std::vector<int>() : std::vector<int>{listener});
+    if (listener >= 0) close(listener);
     execvp(argv[0], argv.data());
     dprintf(STDERR_FILENO, "sisyfs: %s\n", because(argv[0]).c_str());
     _exit(127);
@@ -205,6 +259,7 @@ class Keeper {
 
   const std::string given_;
   KeeperPlace place_;
+  std::vector<int> listeners_;  // where calls of programs wait (sync_filter.h)
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace sisyfs {
 
 // What the keeper brings along, in a folder that only its programs see.
 struct KeeperPlace {
-  std::string home;   // an empty folder, anew for each command
+  std::string home;   // an empty folder, anew for each mount
   std::string tools;  // sisyfs-ack and sisyfs-kept
   std::string work;   // where the work directory is mounted
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "adapters/app/keeper_wire.h"
@@ -59,10 +60,14 @@ WorkDirectory::~WorkDirectory() {
 Result<std::vector<std::string>> WorkDirectory::ask(const Words& words, const std::vector<int>& descriptors) {
   const auto lost = [] { return system_error("the process that keeps the work directory has ended"); };
   if (!send_message(socket_, words, descriptors)) return lost();
-  if (server_ != nullptr)
-    if (Status s = server_->serve(fuse_, socket_); !s) return s.error();
-  auto answer = receive_message(socket_);
-  if (!answer || answer->words.empty()) return lost();
+  std::optional<KeeperMessage> answer;
+  do {
+    if (server_ != nullptr)
+      if (Status s = server_->serve(fuse_, socket_); !s) return s.error();
+    answer = receive_message(socket_);
+    if (!answer || answer->words.empty()) return lost();
+    if (answer->words[0] == "sync" && on_sync) on_sync(static_cast<pid_t>(std::stoi(answer->words.at(1))));
+  } while (answer->words[0] == "sync");
   if (answer->words[0] == "failed") return system_error(answer->words.at(1));
   if (!answer->descriptors.empty()) fuse_ = answer->descriptors[0];
   return std::move(answer->words);

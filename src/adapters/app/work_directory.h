@@ -7,7 +7,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,8 @@ class WorkDirectory {
   // Kills all programs, and what was served is gone. Calls that were refused are in refused().
   Status unmount();
   const std::set<uint32_t>& refused() const { return refused_; }
+  // A program has called sync, or syncfs for this directory: all that was written before has arrived.
+  std::function<void(pid_t thread)> on_sync;
 
  private:
   WorkDirectory() = default;

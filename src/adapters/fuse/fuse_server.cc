@@ -411,6 +411,8 @@ Status FuseServer::serve(int fuse, int until) {
   pollfd polled[] = {{until, POLLIN, 0}, {fuse_session_fd(session_->session), POLLIN, 0}};
   for (;;) {
     if (poll(polled, 2, -1) < 0 && errno != EINTR) break;
+    // What the other side says comes before the next request.
+    if (polled[0].revents != 0) break;
     if (polled[1].revents != 0) {
       const int count = fuse_session_receive_buf(session_->session, &buffer);
       if (count == -EINTR || count == -EAGAIN) continue;
@@ -421,9 +423,7 @@ Status FuseServer::serve(int fuse, int until) {
       constexpr uint32_t kTmpfile = 51;
       if (opcode == kTmpfile) session_->server.refused.insert(opcode);
       fuse_session_process_buf(session_->session, &buffer);
-      continue;
     }
-    if (polled[0].revents != 0) break;
   }
   std::free(buffer.mem);
   return {};
