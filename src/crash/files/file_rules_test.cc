@@ -214,6 +214,18 @@ TEST(FileRulesTest, LostOverwriteLeavesTheOldDataAndNoGarbage) {
     EXPECT_THAT(in_all(files, rules, page), UnorderedElementsAre(old, changed)) << rules;
 }
 
+TEST(FileRulesTest, HoleThatNobodyHasWrittenYetIsNoGarbage) {
+  ToyFiles files;
+  const FileId a = files.make("a");
+  files.truncate(a, 2 * kFilePageBytes);
+  files.sync();
+  const EventId before = files.write(a, 0, 1, 100);
+  const FileRules& rules = *file_rules("ext4-writeback");
+  const SlotId page = *files.log.find({SlotKind::kPage, a, 0, ""});
+  EXPECT_EQ(FileStates(files.log, rules, before).value(page, 0), 0U);
+  EXPECT_EQ(FileStates(files.log, rules, before + 1).value(page, 0), FileContents::kGarbagePage);
+}
+
 // A file is truncated to nothing, written again and closed; then another one is made.
 ToyFiles overwritten(bool close) {
   ToyFiles files;

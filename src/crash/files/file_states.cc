@@ -260,7 +260,8 @@ void FileStates::pick(Ranges& ranges, SlotId slot, uint32_t version) const {
 
 uint64_t FileStates::value(SlotId slot, uint32_t version) const {
   const uint64_t value = log_.versions(slot)[version].value;
-  const bool is_lost = version == 0 && value == 0 && log_.slot_of(slot).kind == SlotKind::kPage;
+  const bool is_lost =
+      version == 0 && newest_[slot] != 0 && value == 0 && log_.slot_of(slot).kind == SlotKind::kPage;
   return is_lost && rules_.stale_data ? FileContents::kGarbagePage : value;
 }
 
