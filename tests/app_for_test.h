@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "program.h"
@@ -51,7 +53,8 @@ class AppRun {
   // The kinds of findings of the last run.
   std::set<std::string> kinds() const {
     std::set<std::string> out;
-    for (const auto& finding : result()["findings"]) out.insert(finding["kind"].get<std::string>());
+    const nlohmann::json whole = result();
+    for (const auto& finding : whole["findings"]) out.insert(finding["kind"].get<std::string>());
     return out;
   }
 };
