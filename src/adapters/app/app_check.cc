@@ -42,6 +42,8 @@ Status AppCheck::try_without_power_cut(unsigned threads) {
     FilePicks picks(states, recording_.files.acks.size());
     auto outcome = runners_[static_cast<size_t>(turn) % runners_.size()]->run(picks);
     if (!outcome) return outcome.error();
+    if (first && !(*first == *outcome))
+      return system_error("the check is not deterministic: two runs on the same files ended differently");
     const bool is_right =
         outcome->what == AppOutcome::What::kRight ||
         (outcome->what == AppOutcome::What::kContents && outcome->contents == recording_.contents.back());
@@ -49,8 +51,6 @@ Status AppCheck::try_without_power_cut(unsigned threads) {
       return bad_input(fmt::format(
           "without any power cut {}",
           outcome->said.empty() ? "the directory is not what the workload left" : last_words(outcome->said)));
-    if (first && !(*first == *outcome))
-      return system_error("the check is not deterministic: two runs on the same files ended differently");
     first = *std::move(outcome);
   }
   reports_kept_ = !first->kept.empty();

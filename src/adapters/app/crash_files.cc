@@ -1,5 +1,6 @@
 #include "adapters/app/crash_files.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/assert.h"
@@ -7,15 +8,21 @@
 namespace sisyfs {
 
 StoredFile CrashFiles::object(FileId id) {
-  const StoredFile* const start = recording_.start.find(id);
-  if (start != nullptr && recording_.log.slots_of(id).empty()) return *start;
   const StoredFile* const last = recording_.last.find(id);
   SISYFS_ASSERT(last != nullptr, "an object that was recorded");
+  // It may have been removed later.
+  const uint32_t links = std::max(last->links, 1U);
+  if (const StoredFile* const start = recording_.start.find(id);
+      start != nullptr && recording_.log.slots_of(id).empty()) {
+    StoredFile out = *start;
+    out.links = links;
+    return out;
+  }
   StoredFile out = *last;
   out.pages.clear();
   out.entries.clear();
   out.attributes.clear();
-  if (out.links == 0) out.links = 1;  // it was removed later
+  out.links = links;
   out.open_size = out.open_pages = out.type == S_IFREG;
   out.open_entries = out.is_directory();
   out.open_mode = out.open_attributes = true;

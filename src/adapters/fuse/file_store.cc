@@ -218,9 +218,9 @@ int FileStore::rename(FileEvent event, FileId directory, const std::string& name
   if (exchange && other == kNoFile) return ENOENT;
   if (object == other && !exchange) return 0;
   if (other != kNoFile && !exchange) {
-    if (at(other).is_directory() && !list(other).empty()) return ENOTEMPTY;
     if (at(other).is_directory() != at(object).is_directory())
       return at(other).is_directory() ? EISDIR : ENOTDIR;
+    if (at(other).is_directory() && !list(other).empty()) return ENOTEMPTY;
   }
   event.object = object;
   event.replaced = exchange ? kNoFile : other;
@@ -230,6 +230,13 @@ int FileStore::rename(FileEvent event, FileId directory, const std::string& name
   event.new_name = new_name;
   if (exchange) event.kind = FileEventKind::kExchange;
   begin(std::move(event));
+  const auto move = [&](FileId folder, FileId from, FileId into) {
+    if (folder == kNoFile || !at(folder).is_directory()) return;
+    if (at(from).links > 2) --at(from).links;
+    if (into != kNoFile) ++at(into).links;
+  };
+  move(object, directory, to);
+  move(other, to, exchange ? directory : kNoFile);
   if (other != kNoFile && !exchange && at(other).links > 0) --at(other).links;
   // The new name first: it is the one that other rules speak of.
   set_entry(to, new_name, object);

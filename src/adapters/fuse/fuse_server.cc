@@ -99,8 +99,11 @@ void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info*) {
-  const struct stat out =
-      is_service(inode) ? stat_of_service(inode) : stat_of(files_of(request), object_of(inode));
+  struct stat out = is_service(inode) ? stat_of_service(inode) : stat_of(files_of(request), object_of(inode));
+  // Scripts ask whether it is empty.
+  if (is_service(inode))
+    out.st_size =
+        static_cast<off_t>(server_of(request).services->read(static_cast<int>(inode - kServices)).size());
   fuse_reply_attr(request, &out, is_service(inode) ? 0 : kForEver);
 }
 

@@ -131,13 +131,21 @@ class FileStates::Builder {
   }
 
   void to_journal(const std::vector<FileStep>& steps) {
-    if (std::all_of(steps.begin(), steps.end(), [&](const FileStep& step) { return is_kept(step); })) return;
+    const bool is_durable =
+        std::all_of(steps.begin(), steps.end(), [&](const FileStep& step) { return is_kept(step); });
+    const std::vector<EventId> closed = std::exchange(closed_, {});
+    if (is_durable) {
+      for (const EventId e : closed)
+        for (const SlotId slot : log_.slots_of(log_.events()[e].object))
+          if (is_data(log_.slot_of(slot).kind)) keep(slot, e);
+      return;
+    }
     const uint32_t place = ++ranges_.high[journal_];
     for (const FileStep& step : steps) {
       need(step.slot, step.version, journal_, place);
       need(journal_, place, step.slot, step.version);
     }
-    for (const EventId e : std::exchange(closed_, {}))
+    for (const EventId e : closed)
       for (const SlotId slot : log_.slots_of(log_.events()[e].object))
         if (is_data(log_.slot_of(slot).kind)) need(journal_, place, slot, before(slot, e));
   }
@@ -252,7 +260,8 @@ void FileStates::pick(Ranges& ranges, SlotId slot, uint32_t version) const {
 
 uint64_t FileStates::value(SlotId slot, uint32_t version) const {
   const uint64_t value = log_.versions(slot)[version].value;
-  const bool is_lost = version == 0 && value == 0 && log_.slot_of(slot).kind == SlotKind::kPage;
+  const bool is_lost =
+      version == 0 && newest_[slot] != 0 && value == 0 && log_.slot_of(slot).kind == SlotKind::kPage;
   return is_lost && rules_.stale_data ? FileContents::kGarbagePage : value;
 }
 
