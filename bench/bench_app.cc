@@ -83,7 +83,7 @@ constexpr uint64_t kMostStates = 2'000'000;
 
 BenchResult measure(const AppBench& bench, const std::string& folder, int rounds) {
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  const AppSearch search{.rules = file_rules("posix"), .threads = threads, .losses = kLosses, .budget = {}};
+  const AppSearch search{.rules = file_rules("posix"), .threads = threads, .losses = kLosses, .until = {}};
   std::vector<double> speeds, ratios;
   uint64_t runs = 0, states = 0, pending = 0;
   for (int round = 0; round < rounds; ++round) {

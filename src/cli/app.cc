@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "adapters/app/app_audit.h"
 #include "adapters/app/app_check.h"
 #include "adapters/app/work_directory.h"
+#include "adapters/kernel/tool.h"
 #include "base/printable.h"
 #include "cli/app_ready.h"
 #include "cli/cli.h"
@@ -72,6 +74,11 @@ Result<Application> own_of(const AppFlags& flags) {
         "there is nothing to run: name an application ('sisyfs app --list' lists them), or give a workload "
         "with "
         "--run or behind --");
+  const bool is_word = flags.words.size() == 1 && flags.words.front().find('/') == std::string::npos;
+  if (flags.run.empty() && is_word && find_tool(flags.words.front()).empty())
+    return bad_input(fmt::format(
+        "{} is no application ('sisyfs app --list' lists them), and there is no such program to run",
+        shown(flags.words.front())));
   app.name = flags.run.empty() ? fmt::format("{}", fmt::join(flags.words, " ")) : flags.run;
   if (!flags.ack.empty()) {
     try {
@@ -127,21 +134,39 @@ Result<AppSearch> search_of(const AppFlags& flags) {
   if (!flags.budget.empty()) {
     const auto budget = parse_time("--budget", flags.budget);
     if (!budget) return budget.error();
-    search.budget = *budget;
+    search.until = std::chrono::steady_clock::now() + *budget;
   }
   return search;
 }
 
+std::string many(uint64_t count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
 std::string covered(const AppResult& result) {
   std::string out =
-      fmt::format("  states    {} states of the files at {} moments, judged by {} runs of the check\n",
-                  result.states.text(), result.moments, result.runs);
-  if (result.exhausted)
+      fmt::format("  states    {} of the files at {}, judged by {} of the check\n", result.states.text(),
+                  many(result.moments, "moment", "moments"), many(result.runs, "run", "runs"));
+  const std::string losses = many(result.losses, "loss", "losses");
+  if (result.stopped)
+    out += fmt::format("  covered   a part of those with at most {}\n", losses);
+  else if (result.exhausted)
     out += "  covered   all of them\n";
   else
-    out += fmt::format("  covered   those with at most {} losses{}\n", result.losses,
-                       result.stopped ? ", when it was stopped" : "");
+    out += fmt::format("  covered   those with at most {}\n", losses);
   return out;
+}
+
+// What is said in one word, and the exit code for it.
+struct Outcome {
+  const char* word;
+  Exit exit;
+};
+Outcome outcome_of(const AppResult& result) {
+  if (!result.findings.empty()) return {"FAIL", kFound};
+  if (!result.stopped) return {"PASS", kClean};
+  if (interrupted().load()) return {"UNKNOWN", kInconclusive};
+  return {"NOTHING FOUND in the time", kClean};
 }
 
 std::string flush_text(const AppRecording& recording, const FlushChanges::Added& added) {
@@ -153,17 +178,26 @@ std::string flush_text(const AppRecording& recording, const FlushChanges::Added&
 void print_advice(const AppRecording& recording, const AppReport& report) {
   std::vector<std::string_view> with, without, unknown;
   for (const RulesVerdict& one : report.rules)
-    (one.found ? with : one.stopped ? unknown : without).push_back(one.rules->name);
+    (one.found ? with : one.exhausted ? without : unknown).push_back(one.rules->name);
   const auto list = [](const char* what, const std::vector<std::string_view>& names) {
     if (!names.empty()) fmt::print("  {:<18}{}\n", what, fmt::join(names, ", "));
   };
   list("happens under", with);
   list("does not under", without);
-  list("unknown under", unknown);
+  list("not found under", unknown);
   if (report.cures.empty()) fmt::print("  {:<18}no fsync that was tried\n", "would help");
-  for (const auto& set : report.cures)
-    for (size_t i = 0; i < set.size(); ++i)
+  constexpr size_t kMost = 8;
+  for (const auto& set : report.cures) {
+    for (size_t i = 0; i < std::min(set.size(), kMost); ++i)
       fmt::print("  {:<18}{}\n", i == 0 ? "would help" : "       and", flush_text(recording, set[i]));
+    if (set.size() > kMost)
+      fmt::print("  {:<18}{} more (--json FILE has all)\n", "       and", set.size() - kMost);
+  }
+  const bool is_content = std::ranges::any_of(report.result.findings, [](const AppFinding& one) {
+    return one.kind == AppFinding::Kind::kOtherContents;
+  });
+  if (is_content)
+    fmt::print("  {:<18}files that may be left over, such as *.tmp, do not matter with --ignore\n", "hint");
 }
 
 void print_audit(const AppRecording& recording, const AppReport& report) {
@@ -178,26 +212,30 @@ void print_audit(const AppRecording& recording, const AppReport& report) {
   }
 }
 
-void print_report(const AppRecording& recording, const AppReport& report) {
+void print_findings(const AppRecording& recording, const AppReport& report) {
   const size_t calls = recording.files.log.events().size();
   for (const AppFinding& finding : report.result.findings) {
     const AppKindInfo& kind = info(finding.kind);
-    fmt::print("FOUND {} ({}): {}\n  {}: {} calls, under {}\n\n{}", kind.name, kind.code, kind.sentence,
-               printable(report.application), calls, report.search.rules->name,
+    fmt::print("FOUND {} ({}): {}\n  {}: {}, under {}\n\n{}", kind.name, kind.code, kind.sentence,
+               printable(report.application), many(calls, "call", "calls"), report.search.rules->name,
                app_story(recording, finding));
     if (finding.alike > 1) fmt::print("          {} states are alike\n", finding.alike);
     fmt::print("\n");
   }
-  if (!report.result.findings.empty()) print_advice(recording, report);
+  std::fflush(stdout);
+}
+
+void print_rest(const AppRecording& recording, const AppReport& report, bool wants_audit) {
+  const bool found = !report.result.findings.empty();
+  if (found) print_advice(recording, report);
   for (const std::string& call : recording.refused)
     fmt::print("  refused           {}: the program got an error and went on without it\n", call);
-  const bool found = !report.result.findings.empty();
-  fmt::print("{}{}: {}: {} calls under {}\n{}", found ? "\n" : "",
-             found                     ? "FAIL"
-             : report.result.exhausted ? "PASS"
-                                       : "UNKNOWN",
-             printable(report.application), calls, report.search.rules->name, covered(report.result));
+  fmt::print("{}{}: {}: {} under {}\n{}", found ? "\n" : "", outcome_of(report.result).word,
+             printable(report.application), many(recording.files.log.events().size(), "call", "calls"),
+             report.search.rules->name, covered(report.result));
   if (report.audit) print_audit(recording, report);
+  if (wants_audit && found)
+    fmt::print("  audit     none, because there is a finding: 'would help' says what is missing\n");
 }
 
 // A line now and then, as other searches have it.
@@ -220,33 +258,26 @@ std::function<void(const AppResult&)> progress_of(const std::string& mode) {
   };
 }
 
-Result<AppReport> search_app(AppCheck& check, const Application& app, const AppFlags& flags,
-                             const AppSearch& search) {
-  AppReport report;
-  report.application = app.name;
-  report.search = search;
-  auto result = check.search(search);
-  if (!result) return result.error();
-  report.result = *std::move(result);
-  const bool found = !report.result.findings.empty();
-  report.verdict = found ? "fail" : report.result.exhausted ? "pass" : "unknown";
-  // What follows looks as deep as the search did.
-  AppSearch as_deep = search;
+// What follows a search: where it happens and what would help, or the audit.
+Status look_closer(AppCheck& check, const AppFlags& flags, AppReport& report) {
+  constexpr auto kEach = std::chrono::seconds(5), kCures = std::chrono::seconds(60);
+  AppSearch as_deep = report.search;
   as_deep.losses = report.result.losses;
-  if (found) {
-    auto rules = under_all_rules(check, as_deep);
-    if (!rules) return rules.error();
-    report.rules = *std::move(rules);
-    auto cures = missing_flushes(check, as_deep, report.result);
-    if (!cures) return cures.error();
-    report.cures = *std::move(cures);
-  }
-  if (flags.audit && !found) {
+  if (report.result.findings.empty()) {
+    if (!flags.audit) return {};
     auto audit = audit_flushes(check, as_deep);
     if (!audit) return audit.error();
     report.audit = *std::move(audit);
+    return {};
   }
-  return report;
+  auto rules = under_all_rules(check, report.search, kEach);
+  if (!rules) return rules.error();
+  report.rules = *std::move(rules);
+  as_deep.until = std::chrono::steady_clock::now() + kCures;
+  auto cures = missing_flushes(check, as_deep, report.result);
+  if (!cures) return cures.error();
+  report.cures = *std::move(cures);
+  return {};
 }
 
 int run_app(const AppFlags& flags) {
@@ -266,13 +297,23 @@ int run_app(const AppFlags& flags) {
   check.stop = &interrupted();
   check.progress = progress_of(flags.progress);
   if (Status s = check.try_without_power_cut(search->threads); !s) return fail(s.error());
-  const auto report = search_app(check, *app, flags, *search);
-  if (!report) return fail(report.error());
+  AppReport report;
+  report.application = app->name;
+  report.search = *search;
+  auto result = check.search(*search);
+  if (!result) return fail(result.error());
+  report.result = *std::move(result);
+  const Outcome outcome = outcome_of(report.result);
+  report.verdict = outcome.exit == kFound ? "fail" : report.result.stopped ? "unknown" : "pass";
+  const bool prints = flags.json != "-";
   clear_progress();
-  if (flags.json != "-") print_report(*recording, *report);
+  if (prints) print_findings(*recording, report);
+  if (Status s = look_closer(check, flags, report); !s) return fail(s.error());
+  clear_progress();
+  if (prints) print_rest(*recording, report, flags.audit);
   if (!flags.json.empty())
-    if (Status s = write_file(flags.json, text_of(app_json(*recording, *report))); !s) return fail(s.error());
-  return !report->result.findings.empty() ? kFound : report->result.exhausted ? kClean : kInconclusive;
+    if (Status s = write_file(flags.json, text_of(app_json(*recording, report))); !s) return fail(s.error());
+  return outcome.exit;
 }
 
 }  // namespace
@@ -294,8 +335,9 @@ void add_app(CLI::App& app, int& exit) {
   sub->add_option("--ready", flags->ready, "shell command that succeeds when the server is ready");
   sub->add_option("--stop", flags->stop, "shell command that stops the server after the workload");
   sub->add_option("--ack", flags->ack, "lines that the workload prints and that match this acknowledge");
-  sub->add_option("--ignore", flags->ignored,
-                  "names of files that do not matter, such as *.lock: their states are not tried; may be repeated")
+  sub->add_option(
+         "--ignore", flags->ignored,
+         "names of files that do not matter, such as *.lock: their states are not tried; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--dir", flags->folder,
                   "the work directory begins with the content of this folder, which itself "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/printable.h"
 #include "report/app_text.h"
 
@@ -12,6 +14,18 @@ using Json = nlohmann::ordered_json;
 
 Json call_json(const AppRecording& recording, EventId event) {
   return {{"number", event + 1}, {"text", printable(recording.files.log.events()[event].text)}};
+}
+
+// Lines stay lines.
+std::string said_text(const std::string& said) {
+  std::string out;
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = std::min(said.find('\n', at), said.size());
+    if (!out.empty()) out += '\n';
+    out += printable(said.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
 }
 
 Json finding_json(const AppRecording& recording, const AppFinding& finding) {
@@ -31,7 +45,7 @@ Json finding_json(const AppRecording& recording, const AppFinding& finding) {
           {"acknowledged", finding.acked},
           {"lost", std::move(lost)},
           {"lost_acknowledgements", std::move(missing)},
-          {"said", printable_message(finding.said)},
+          {"said", said_text(finding.said)},
           {"alike", finding.alike},
           {"story", app_story(recording, finding)}};
 }
@@ -55,7 +69,7 @@ nlohmann::ordered_json app_json(const AppRecording& recording, const AppReport& 
   for (const AppFinding& finding : report.result.findings)
     findings.push_back(finding_json(recording, finding));
   for (const RulesVerdict& one : report.rules)
-    if (one.found || !one.stopped) (one.found ? with : without).push_back(one.rules->name);
+    if (one.found || one.exhausted) (one.found ? with : without).push_back(one.rules->name);
   Json refused = Json::array();
   for (const std::string& call : recording.refused) refused.push_back(call);
   Json out = {{"schema", "sisyfs.app/1"},

@@ -104,14 +104,17 @@ Result<std::vector<std::vector<FlushChanges::Added>>> missing_flushes(AppCheck& 
   return out;
 }
 
-Result<std::vector<RulesVerdict>> under_all_rules(AppCheck& check, const AppSearch& search) {
+Result<std::vector<RulesVerdict>> under_all_rules(AppCheck& check, const AppSearch& search,
+                                                  std::chrono::milliseconds each) {
   std::vector<RulesVerdict> out;
   for (const FileRules& rules : all_file_rules()) {
     AppSearch other = search;
     other.rules = &rules;
+    other.losses = UINT32_MAX;
+    other.until = std::chrono::steady_clock::now() + each;
     const auto result = check.search(other);
     if (!result) return result.error();
-    out.push_back({&rules, !result->findings.empty(), result->stopped});
+    out.push_back({&rules, !result->findings.empty(), result->exhausted});
   }
   return out;
 }

@@ -32,11 +32,12 @@ Result<std::vector<std::vector<FlushChanges::Added>>> missing_flushes(AppCheck& 
                                                                       const AppSearch& search,
                                                                       const AppResult& result);
 
-// Under which rules the same is found with as few losses.
+// Under which rules something is found. Each gets so much time.
 struct RulesVerdict {
   const FileRules* rules = nullptr;
-  bool found = false, stopped = false;
+  bool found = false, exhausted = false;
 };
-Result<std::vector<RulesVerdict>> under_all_rules(AppCheck& check, const AppSearch& search);
+Result<std::vector<RulesVerdict>> under_all_rules(AppCheck& check, const AppSearch& search,
+                                                  std::chrono::milliseconds each);
 
 }  // namespace sisyfs

@@ -159,7 +159,6 @@ class AppCheck::Search {
  public:
   Search(AppCheck& check, const AppSearch& search, const FlushChanges& changes)
       : check_(check), search_(search), moments_(check.moments(changes)) {
-    if (search.budget) end_ = steady_clock::now() + *search.budget;
     for (const Moment& moment : moments_) {
       FlushChanges until = changes;
       if (moment.before_added)
@@ -176,6 +175,7 @@ class AppCheck::Search {
     const uint64_t before = check_.runs();
     for (uint32_t losses = 0;; ++losses) {
       bool more = false;
+      result_.losses = losses;
       for (size_t i = 0; i < moments_.size(); ++i) {
         const auto beyond = at_moment(i, losses);
         if (!beyond) return beyond.error();
@@ -187,7 +187,6 @@ class AppCheck::Search {
           return result_;
         }
       }
-      result_.losses = losses;
       result_.exhausted = !more;
       if (!more || losses >= search_.losses || !result_.findings.empty()) return result_;
     }
@@ -195,7 +194,8 @@ class AppCheck::Search {
 
  private:
   bool enough() const {
-    return (check_.stop != nullptr && check_.stop->load()) || (end_ && steady_clock::now() > *end_);
+    return (check_.stop != nullptr && check_.stop->load()) ||
+           (search_.until && steady_clock::now() > *search_.until);
   }
 
   // Whether there are states with more losses.
@@ -237,10 +237,9 @@ class AppCheck::Search {
   }
 
   AppCheck& check_;
-  const AppSearch& search_;
+  const AppSearch search_;
   const std::vector<Moment> moments_;
   std::vector<std::unique_ptr<FileStates>> states_;
-  std::optional<steady_clock::time_point> end_;
   AppResult result_;
   std::map<std::pair<AppFinding::Kind, std::set<std::pair<FileId, std::string>>>, size_t> known_;
 };

@@ -33,9 +33,9 @@ struct AppResult {
   uint64_t moments = 0;
   StateCount states = 0;  // of all moments
   uint64_t runs = 0;      // of the check, in this search
-  uint32_t losses = 0;    // all states with so many were tried
+  uint32_t losses = 0;    // all states with so many were tried; a part of them if it was stopped
   bool exhausted = false;
-  bool stopped = false;  // by the budget or by the user
+  bool stopped = false;  // by the time or by the user
 };
 
 class AppCheck {

@@ -34,8 +34,8 @@ struct AppPlan {
 struct AppSearch {
   const FileRules* rules = nullptr;
   unsigned threads = 1;
-  uint32_t losses = UINT32_MAX;  // that a state has at most
-  std::optional<std::chrono::milliseconds> budget;
+  uint32_t losses = UINT32_MAX;                                // that a state has at most
+  std::optional<std::chrono::steady_clock::time_point> until;  // it is stopped then
 };
 
 }  // namespace sisyfs
