@@ -11,6 +11,7 @@
 #include "adapters/app/app_audit.h"
 #include "adapters/app/contents.h"
 #include "adapters/app/random_recording_for_test.h"
+#include "crash/files/all_file_states_for_test.h"
 #include "crash/files/file_logs_for_test.h"
 
 namespace sisyfs::app_check_test {
