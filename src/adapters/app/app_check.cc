@@ -100,7 +100,10 @@ std::optional<AppFinding> AppCheck::judge(const AppOutcome& outcome, const Momen
       return found.kind = AppFinding::Kind::kLate, found;
     case AppOutcome::What::kContents: {
       const auto& contents = recording_.contents;
-      const uint64_t next = std::min<uint64_t>(moment.acked + 1, contents.size() - 1);
+      // The next step may be done already if it has begun.
+      const EventId begin = moment.acked == 0 ? 0 : recording_.files.acks[moment.acked - 1] + 1;
+      const uint64_t next =
+          moment.events > begin && moment.acked + 1 < contents.size() ? moment.acked + 1 : moment.acked;
       if (outcome.contents == contents[moment.acked] || outcome.contents == contents[next])
         return std::nullopt;
       return found.kind = AppFinding::Kind::kOtherContents, found;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "crash/files/all_file_states_for_test.h"
 #include "crash/files/file_logs_for_test.h"
 #include "crash/files/file_states.h"
 

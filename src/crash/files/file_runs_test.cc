@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "crash/files/all_file_states_for_test.h"
 #include "crash/files/file_logs_for_test.h"
 
 namespace sisyfs::file_runs_test {

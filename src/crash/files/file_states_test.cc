@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "crash/files/all_file_states_for_test.h"
 #include "crash/files/file_logs_for_test.h"
 
 namespace sisyfs::file_states_test {
