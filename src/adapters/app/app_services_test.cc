@@ -30,9 +30,9 @@ TEST(LineReaderTest, GivesOutWholeLinesHoweverTheyArrive) {
   EXPECT_THAT(lines_of({"no end"}), IsEmpty());
 }
 
-class ServicesTest : public testing::Test {
+class AppServicesTest : public testing::Test {
  protected:
-  ServicesTest() {
+  AppServicesTest() {
     services_.on_ack = [this](const std::string& line, pid_t thread) { acks_.emplace_back(line, thread); };
     services_.on_kept = [this](const std::string& line) { kept_.push_back(line); };
     services_.on_output = [this](const std::string& line, pid_t thread) {
@@ -46,12 +46,12 @@ class ServicesTest : public testing::Test {
   std::vector<std::string> kept_;
 };
 
-TEST_F(ServicesTest, OtherNamesAreNoServices) {
+TEST_F(AppServicesTest, OtherNamesAreNoServices) {
   for (const char* name : {"", "a", ".sisyfs", "sisyfs-ack", ".sisyfs-ack.tmp"})
     EXPECT_EQ(services_.find(name), -1);
 }
 
-TEST_F(ServicesTest, EachServiceHasItsOwnLines) {
+TEST_F(AppServicesTest, EachServiceHasItsOwnLines) {
   const int ack = services_.find(".sisyfs-ack"), kept = services_.find(".sisyfs-kept");
   ASSERT_GE(ack, 0);
   ASSERT_GE(kept, 0);
@@ -62,12 +62,12 @@ TEST_F(ServicesTest, EachServiceHasItsOwnLines) {
   EXPECT_THAT(kept_, ElementsAre("other"));
 }
 
-TEST_F(ServicesTest, AcknowledgedLinesCanBeRead) {
+TEST_F(AppServicesTest, AcknowledgedLinesCanBeRead) {
   EXPECT_EQ(services_.read(services_.find(".sisyfs-acked")), "one\ntwo\n");
   EXPECT_EQ(services_.read(services_.find(".sisyfs-ack")), "");
 }
 
-TEST_F(ServicesTest, OutputIsKeptAsItWasPrinted) {
+TEST_F(AppServicesTest, OutputIsKeptAsItWasPrinted) {
   const int output = services_.find(".sisyfs-output");
   ASSERT_GE(output, 0);
   services_.write(output, "line\nno end", 9);
@@ -75,7 +75,7 @@ TEST_F(ServicesTest, OutputIsKeptAsItWasPrinted) {
   EXPECT_EQ(services_.output, "line\nno end");
 }
 
-TEST_F(ServicesTest, NobodyNeedsToListen) {
+TEST_F(AppServicesTest, NobodyNeedsToListen) {
   AppServices deaf;
   for (const char* name : {".sisyfs-ack", ".sisyfs-kept", ".sisyfs-output"})
     deaf.write(deaf.find(name), "a\n", 1);

@@ -44,7 +44,7 @@ TEST(ContentsTest, AreEqualWhereTreesAreAndDifferWhereTheyDo) {
   EXPECT_GT(different, 300U);
 }
 
-class NamedTest : public testing::Test {
+class NamedContentsTest : public testing::Test {
  protected:
   FileId make(const std::string& name, FileId folder = kRootFile, mode_t type = S_IFREG) {
     FileStore::New wanted;
@@ -56,7 +56,7 @@ class NamedTest : public testing::Test {
   FileStore files_;
 };
 
-TEST_F(NamedTest, IgnoredNamesDoNotCountAnywhere) {
+TEST_F(NamedContentsTest, IgnoredNamesDoNotCountAnywhere) {
   const std::vector<std::string> ignored{"*.lock", "cache"};
   const FileId folder = make("folder", kRootFile, S_IFDIR);
   const Digest before = contents_of(files_, ignored), all_before = contents_of(files_, {});
@@ -69,7 +69,7 @@ TEST_F(NamedTest, IgnoredNamesDoNotCountAnywhere) {
   EXPECT_FALSE(contents_of(files_, ignored) == before);
 }
 
-TEST_F(NamedTest, SameNameInAnotherFolderIsAnotherContent) {
+TEST_F(NamedContentsTest, SameNameInAnotherFolderIsAnotherContent) {
   const FileId one = make("one", kRootFile, S_IFDIR), two = make("two", kRootFile, S_IFDIR);
   make("file", one);
   const Digest in_one = contents_of(files_, {});
@@ -77,7 +77,7 @@ TEST_F(NamedTest, SameNameInAnotherFolderIsAnotherContent) {
   EXPECT_FALSE(contents_of(files_, {}) == in_one);
 }
 
-TEST_F(NamedTest, ZerosBehindTheEndAreNotDataAndZerosBeforeItAre) {
+TEST_F(NamedContentsTest, ZerosBehindTheEndAreNotDataAndZerosBeforeItAre) {
   const FileId file = make("file");
   const Digest empty = contents_of(files_, {});
   files_.truncate({}, file, 1);

@@ -72,9 +72,9 @@ TEST(FileRecorderTest, EachStepOfACallIsAVersionOfThatCall) {
   }
 }
 
-class FilesTest : public testing::Test {
+class RecordedFilesTest : public testing::Test {
  protected:
-  FilesTest() : recorder_(files_, log_) { files_.observe(&recorder_); }
+  RecordedFilesTest() : recorder_(files_, log_) { files_.observe(&recorder_); }
 
   FileId make(const std::string& name, FileId folder = kRootFile, mode_t type = S_IFREG) {
     FileStore::New wanted;
@@ -97,7 +97,7 @@ class FilesTest : public testing::Test {
   FileRecorder recorder_;
 };
 
-TEST_F(FilesTest, CallsAreToldWithThePathsThatProgramsSee) {
+TEST_F(RecordedFilesTest, CallsAreToldWithThePathsThatProgramsSee) {
   const FileId folder = make("folder", kRootFile, S_IFDIR);
   EXPECT_THAT(last_text(), AllOf(HasSubstr("mkdir"), HasSubstr("folder")));
   const FileId file = make("file", folder);
@@ -110,7 +110,7 @@ TEST_F(FilesTest, CallsAreToldWithThePathsThatProgramsSee) {
   EXPECT_EQ(recorder_.path_of(kRootFile), ".");
 }
 
-TEST_F(FilesTest, FailedCallsAreNotRecorded) {
+TEST_F(RecordedFilesTest, FailedCallsAreNotRecorded) {
   make("a");
   const size_t events = log_.events().size();
   FileId made = kNoFile;
@@ -120,7 +120,7 @@ TEST_F(FilesTest, FailedCallsAreNotRecorded) {
   EXPECT_EQ(log_.events().size(), events);
 }
 
-TEST_F(FilesTest, RenameOverAFileTellsWhatWasReplaced) {
+TEST_F(RecordedFilesTest, RenameOverAFileTellsWhatWasReplaced) {
   const FileId a = make("a"), b = make("b");
   files_.rename(call(FileEventKind::kRename), kRootFile, "a", kRootFile, "b", 0);
   EXPECT_EQ(log_.events().back().object, a);
@@ -129,7 +129,7 @@ TEST_F(FilesTest, RenameOverAFileTellsWhatWasReplaced) {
   EXPECT_EQ(log_.slot_of(log_.events().back().steps.front().slot).name, "b");
 }
 
-TEST_F(FilesTest, CloseCountsOnlyBehindATruncationToNothing) {
+TEST_F(RecordedFilesTest, CloseCountsOnlyBehindATruncationToNothing) {
   const FileId a = make("a");
   files_.closed(call(FileEventKind::kClose), a);
   files_.truncate(call(FileEventKind::kTruncate), a, 10);
@@ -143,7 +143,7 @@ TEST_F(FilesTest, CloseCountsOnlyBehindATruncationToNothing) {
   EXPECT_EQ(log_.events().size(), events);
 }
 
-TEST_F(FilesTest, AcknowledgementsAreEventsWithTheirWords) {
+TEST_F(RecordedFilesTest, AcknowledgementsAreEventsWithTheirWords) {
   recorder_.acknowledge(FileEventKind::kAck, "saved", 42);
   EXPECT_EQ(log_.events().back().kind, FileEventKind::kAck);
   EXPECT_EQ(last_text(), "saved");

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class WireTest : public testing::Test {
+class KeeperWireTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0); }
   void TearDown() override {
@@ -29,7 +29,7 @@ class WireTest : public testing::Test {
   int ends_[2] = {-1, -1};
 };
 
-TEST_F(WireTest, WordsArriveAsTheyWereSent) {
+TEST_F(KeeperWireTest, WordsArriveAsTheyWereSent) {
   const std::vector<std::string> words{"run", "", "two words", "line\nline", "=\x01\xff"};
   ASSERT_TRUE(send_message(ends_[0], words));
   const auto got = receive_message(ends_[1]);
@@ -38,14 +38,14 @@ TEST_F(WireTest, WordsArriveAsTheyWereSent) {
   EXPECT_THAT(got->descriptors, IsEmpty());
 }
 
-TEST_F(WireTest, MessagesStayApart) {
+TEST_F(KeeperWireTest, MessagesStayApart) {
   ASSERT_TRUE(send_message(ends_[0], {"one"}));
   ASSERT_TRUE(send_message(ends_[0], {"two", "three"}));
   EXPECT_THAT(receive_message(ends_[1])->words, ElementsAre("one"));
   EXPECT_THAT(receive_message(ends_[1])->words, ElementsAre("two", "three"));
 }
 
-TEST_F(WireTest, MessageMayBeLargerThanTheSocketHolds) {
+TEST_F(KeeperWireTest, MessageMayBeLargerThanTheSocketHolds) {
   const std::vector<std::string> words{std::string(900'000, 'a'), "end"};
   std::jthread sender([&] { EXPECT_TRUE(send_message(ends_[0], words)); });
   const auto got = receive_message(ends_[1]);
@@ -53,7 +53,7 @@ TEST_F(WireTest, MessageMayBeLargerThanTheSocketHolds) {
   EXPECT_EQ(got->words, words);
 }
 
-TEST_F(WireTest, DescriptorsAreOfTheSameFilesAndAreClosedOnExec) {
+TEST_F(KeeperWireTest, DescriptorsAreOfTheSameFilesAndAreClosedOnExec) {
   const int file = memfd_create("file", MFD_CLOEXEC), other = memfd_create("other", MFD_CLOEXEC);
   ASSERT_EQ(write(file, "file", 4), 4);
   ASSERT_EQ(write(other, "other", 5), 5);
@@ -68,13 +68,13 @@ TEST_F(WireTest, DescriptorsAreOfTheSameFilesAndAreClosedOnExec) {
   for (const int fd : {file, other, got->descriptors[0], got->descriptors[1]}) close(fd);
 }
 
-TEST_F(WireTest, EndOfTheOtherSideIsSeenAndKillsNobody) {
+TEST_F(KeeperWireTest, EndOfTheOtherSideIsSeenAndKillsNobody) {
   close(std::exchange(ends_[0], -1));
   EXPECT_FALSE(receive_message(ends_[1]));
   EXPECT_FALSE(send_message(ends_[1], {"run"}));
 }
 
-TEST_F(WireTest, EndWithinAMessageIsAnEnd) {
+TEST_F(KeeperWireTest, EndWithinAMessageIsAnEnd) {
   const uint32_t size = 100;
   ASSERT_EQ(write(ends_[0], &size, sizeof size), static_cast<ssize_t>(sizeof size));
   ASSERT_EQ(write(ends_[0], "half", 4), 4);
@@ -82,7 +82,7 @@ TEST_F(WireTest, EndWithinAMessageIsAnEnd) {
   EXPECT_FALSE(receive_message(ends_[1]));
 }
 
-TEST_F(WireTest, SizeThatCannotBeIsRefused) {
+TEST_F(KeeperWireTest, SizeThatCannotBeIsRefused) {
   const uint32_t size = UINT32_MAX;
   ASSERT_EQ(write(ends_[0], &size, sizeof size), static_cast<ssize_t>(sizeof size));
   EXPECT_FALSE(receive_message(ends_[1]));

@@ -22,6 +22,13 @@ namespace {
 
 using testing::HasSubstr;
 
+FileStore::New wanted(mode_t mode, const std::string& target = "") {
+  FileStore::New out;
+  out.mode = mode;
+  out.target = target;
+  return out;
+}
+
 // Makes the same calls to a FileStore and to a real directory, and compares what they answer.
 class Both {
  public:
@@ -36,15 +43,15 @@ class Both {
     const int fd = open(at(path).c_str(), O_CREAT | O_EXCL | O_WRONLY, mode);
     const int real_error = fd < 0 ? errno : 0;
     if (fd >= 0) close(fd);
-    return same("create " + path, real_error, make(path, {.mode = S_IFREG | mode}));
+    return same("create " + path, real_error, make(path, wanted(S_IFREG | mode)));
   }
   bool mkdir(const std::string& path, mode_t mode) {
-    return !reach(path) || same("mkdir " + path, error(::mkdir(at(path).c_str(), mode)),
-                                make(path, {.mode = S_IFDIR | mode}));
+    return !reach(path) ||
+           same("mkdir " + path, error(::mkdir(at(path).c_str(), mode)), make(path, wanted(S_IFDIR | mode)));
   }
   bool symlink(const std::string& target, const std::string& path) {
     return !reach(path) || same("symlink " + path, error(::symlink(target.c_str(), at(path).c_str())),
-                                make(path, {.mode = S_IFLNK | 0777, .target = target}));
+                                make(path, wanted(S_IFLNK | 0777, target)));
   }
   bool link(const std::string& path, const std::string& name) {
     const FileId object = find(path);
@@ -141,11 +148,11 @@ class Both {
     const FileId folder = folder_of(path);
     return folder != kNoFile && store.type_of(folder) == S_IFDIR;
   }
-  int make(const std::string& path, FileStore::New wanted) {
+  int make(const std::string& path, FileStore::New file) {
     FileId made = kNoFile;
-    wanted.uid = geteuid();
-    wanted.gid = getegid();
-    return store.create({}, folder_of(path), name_of(path), wanted, made);
+    file.uid = geteuid();
+    file.gid = getegid();
+    return store.create({}, folder_of(path), name_of(path), file, made);
   }
 
   std::string last_;
@@ -254,8 +261,8 @@ TEST(FileStoreTest, LoadOfTooMuchOrOfNothingIsRefusedWithAWayOut) {
 TEST(FileStoreTest, NameThatIsTooLongIsRefused) {
   FileStore store;
   FileId made = kNoFile;
-  EXPECT_EQ(store.create({}, kRootFile, std::string(255, 'a'), {.mode = S_IFREG | 0600}, made), 0);
-  EXPECT_EQ(store.create({}, kRootFile, std::string(256, 'a'), {.mode = S_IFREG | 0600}, made), ENAMETOOLONG);
+  EXPECT_EQ(store.create({}, kRootFile, std::string(255, 'a'), wanted(S_IFREG | 0600), made), 0);
+  EXPECT_EQ(store.create({}, kRootFile, std::string(256, 'a'), wanted(S_IFREG | 0600), made), ENAMETOOLONG);
 }
 
 }  // namespace
