@@ -27,10 +27,15 @@
 namespace sisyfs::cli {
 namespace {
 
+struct CommandFlags {
+  std::string run, check, setup, recover, start, ready, stop;
+};
+
 struct AppFlags {
+  CommandFlags commands;
   std::vector<std::string> words, ignored;
-  std::string run, check, setup, recover, start, ready, stop, ack,
-      folder = ".", contract = "posix", seconds = "60", budget, threads, losses, json, progress = "auto";
+  std::string ack, folder = ".", contract = "posix", seconds = "60", budget, threads, losses, json,
+                   progress = "auto";
   bool empty = false, audit = false, list = false;
 };
 
@@ -47,10 +52,11 @@ AppPlan::Command shell(const std::string& text) {
 
 // One of the ready-made applications, if it is one.
 Result<std::optional<Application>> ready_of(const AppFlags& flags) {
-  if (flags.words.size() != 1 || !flags.run.empty()) return std::optional<Application>();
+  if (flags.words.size() != 1 || !flags.commands.run.empty()) return std::optional<Application>();
   const ReadyApp* const app = ready_app(flags.words.front());
   if (app == nullptr) return std::optional<Application>();
-  if (!flags.setup.empty() || !flags.check.empty() || !flags.recover.empty() || !flags.start.empty())
+  if (!flags.commands.setup.empty() || !flags.commands.check.empty() || !flags.commands.recover.empty() ||
+      !flags.commands.start.empty())
     return bad_input(fmt::format(
         "{} brings its own commands: leave out --setup, --check, --recover and --start", app->name));
   if (Status s = provide(*app); !s) return s.error();
@@ -60,26 +66,26 @@ Result<std::optional<Application>> ready_of(const AppFlags& flags) {
 Result<Application> own_of(const AppFlags& flags) {
   Application app;
   AppPlan& plan = app.plan;
-  plan.setup = shell(flags.setup);
-  plan.recover = shell(flags.recover);
-  plan.check = shell(flags.check);
-  plan.start = shell(flags.start);
-  plan.ready = shell(flags.ready);
-  plan.stop = shell(flags.stop);
-  if (!flags.run.empty() && !flags.words.empty())
+  plan.setup = shell(flags.commands.setup);
+  plan.recover = shell(flags.commands.recover);
+  plan.check = shell(flags.commands.check);
+  plan.start = shell(flags.commands.start);
+  plan.ready = shell(flags.commands.ready);
+  plan.stop = shell(flags.commands.stop);
+  if (!flags.commands.run.empty() && !flags.words.empty())
     return bad_input("--run and a command behind -- are two workloads: give one of them");
-  plan.run = flags.run.empty() ? flags.words : shell(flags.run);
+  plan.run = flags.commands.run.empty() ? flags.words : shell(flags.commands.run);
   if (plan.run.empty())
     return bad_input(
         "there is nothing to run: name an application ('sisyfs app --list' lists them), or give a workload "
         "with "
         "--run or behind --");
   const bool is_word = flags.words.size() == 1 && flags.words.front().find('/') == std::string::npos;
-  if (flags.run.empty() && is_word && find_tool(flags.words.front()).empty())
+  if (flags.commands.run.empty() && is_word && find_tool(flags.words.front()).empty())
     return bad_input(fmt::format(
         "{} is no application ('sisyfs app --list' lists them), and there is no such program to run",
         shown(flags.words.front())));
-  app.name = flags.run.empty() ? fmt::format("{}", fmt::join(flags.words, " ")) : flags.run;
+  app.name = flags.commands.run.empty() ? fmt::format("{}", fmt::join(flags.words, " ")) : flags.commands.run;
   if (!flags.ack.empty()) {
     try {
       plan.ack.emplace(flags.ack, std::regex::extended);
@@ -326,14 +332,16 @@ void add_app(CLI::App& app, int& exit) {
                   "a ready-made application, or behind -- a command: the workload");
   sub->add_flag("--list", flags->list, "list the ready-made applications");
   sub->add_flag("--audit", flags->audit, "also say of each fsync whether it is needed");
-  sub->add_option("--run", flags->run, "shell command: the workload, which is recorded");
-  sub->add_option("--check", flags->check, "shell command that says with its exit code whether all is right");
-  sub->add_option("--setup", flags->setup,
+  sub->add_option("--run", flags->commands.run, "shell command: the workload, which is recorded");
+  sub->add_option("--check", flags->commands.check,
+                  "shell command that says with its exit code whether all is right");
+  sub->add_option("--setup", flags->commands.setup,
                   "shell command before the workload; all that it writes is durable");
-  sub->add_option("--recover", flags->recover, "shell command before the check, after a power cut");
-  sub->add_option("--start", flags->start, "shell command that runs a server beside workload and check");
-  sub->add_option("--ready", flags->ready, "shell command that succeeds when the server is ready");
-  sub->add_option("--stop", flags->stop, "shell command that stops the server after the workload");
+  sub->add_option("--recover", flags->commands.recover, "shell command before the check, after a power cut");
+  sub->add_option("--start", flags->commands.start,
+                  "shell command that runs a server beside workload and check");
+  sub->add_option("--ready", flags->commands.ready, "shell command that succeeds when the server is ready");
+  sub->add_option("--stop", flags->commands.stop, "shell command that stops the server after the workload");
   sub->add_option("--ack", flags->ack, "lines that the workload prints and that match this acknowledge");
   sub->add_option(
          "--ignore", flags->ignored,

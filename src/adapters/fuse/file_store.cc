@@ -353,12 +353,11 @@ int FileStore::set_mode(FileEvent event, FileId object, mode_t mode) {
   return 0;
 }
 
-void FileStore::set_owner(FileId object, const uid_t* uid, const gid_t* gid) {
+void FileStore::set_unrecorded(FileId object, const uid_t* uid, const gid_t* gid, const timespec* time) {
   if (uid != nullptr) at(object).uid = *uid;
   if (gid != nullptr) at(object).gid = *gid;
+  if (time != nullptr) at(object).changed = *time;
 }
-
-void FileStore::set_time(FileId object, timespec time) { at(object).changed = time; }
 
 int FileStore::set_attribute(FileEvent event, FileId object, const std::string& name,
                              const std::string& value, int flags) {

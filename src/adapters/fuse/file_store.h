@@ -85,7 +85,6 @@ class FileStore {
 
   void observe(ObservesFiles* observer) { observer_ = observer; }
   FileId next_object() const { return next_; }
-  bool has(FileId id) const { return objects_.contains(id); }
   const StoredFile* find(FileId id) const;
 
   // An object with its mode and, of a file, its size decided.
@@ -122,8 +121,8 @@ class FileStore {
   // A handle of this file is closed for good.
   void closed(FileEvent event, FileId file);
   int set_mode(FileEvent event, FileId object, mode_t mode);
-  void set_owner(FileId object, const uid_t* uid, const gid_t* gid);
-  void set_time(FileId object, timespec time);
+  // What is not null. No part of crash states.
+  void set_unrecorded(FileId object, const uid_t* uid, const gid_t* gid, const timespec* time);
   int set_attribute(FileEvent event, FileId object, const std::string& name, const std::string& value,
                     int flags);
   int remove_attribute(FileEvent event, FileId object, const std::string& name);

@@ -114,12 +114,12 @@ void setattr(fuse_req_t request, fuse_ino_t inode, struct stat* wanted, int what
   int error = 0;
   if ((what & FUSE_SET_ATTR_MODE) != 0)
     error = files.set_mode(event_of(request, FileEventKind::kMode), id, wanted->st_mode);
-  files.set_owner(id, (what & FUSE_SET_ATTR_UID) != 0 ? &wanted->st_uid : nullptr,
-                  (what & FUSE_SET_ATTR_GID) != 0 ? &wanted->st_gid : nullptr);
   if (error == 0 && (what & FUSE_SET_ATTR_SIZE) != 0)
     error = files.truncate(event_of(request, FileEventKind::kTruncate), id,
                            static_cast<uint64_t>(wanted->st_size));
-  if ((what & FUSE_SET_ATTR_MTIME) != 0) files.set_time(id, wanted->st_mtim);
+  files.set_unrecorded(id, (what & FUSE_SET_ATTR_UID) != 0 ? &wanted->st_uid : nullptr,
+                       (what & FUSE_SET_ATTR_GID) != 0 ? &wanted->st_gid : nullptr,
+                       (what & FUSE_SET_ATTR_MTIME) != 0 ? &wanted->st_mtim : nullptr);
   if (error != 0) return answer(request, error);
   getattr(request, inode, opened);
 }

@@ -137,9 +137,10 @@ Result<std::unique_ptr<Guest>> Guest::boot(const GuestKernel& kernel, const Geom
   if (disks.is_flash()) make = {.what = guest::Do::kFlash};
   const Reply made = guest->run(make);
   if (made.alive && made.error == ENODEV && disks.is_flash())
-    return bad_input(fmt::format("the kernel {} has no flash: it needs CONFIG_MTD_MTDRAM and CONFIG_JFFS2_FS, "
-                                 "and for UBIFS CONFIG_MTD_UBI and CONFIG_UBIFS_FS",
-                                 kernel.program));
+    return bad_input(fmt::format(
+        "the kernel {} has no flash: it needs CONFIG_MTD_MTDRAM and CONFIG_JFFS2_FS, and for UBIFS "
+        "CONFIG_MTD_UBI and CONFIG_UBIFS_FS",
+        kernel.program));
   if (!made.alive || made.error != 0)
     return refused(disks.is_flash() ? "has no flash" : "has no disks (nbd)", made);
   const Reply release = guest->run({.what = guest::Do::kRelease});
