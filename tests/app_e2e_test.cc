@@ -172,7 +172,8 @@ TEST_F(AppTest, BoundOfLossesStopsTheSearchAndSaysSo) {
   ASSERT_FALSE(at_.result()["findings"].empty()) << all.text;
   EXPECT_GE(at_.result()["findings"][0]["lost"].size(), 2U) << all.text;
   const Answer bounded = at_.app(both + "--losses 1");
-  EXPECT_EQ(bounded.code, 3) << bounded.text;
+  EXPECT_EQ(bounded.code, 0) << bounded.text;
+  EXPECT_THAT(bounded.text, HasSubstr("those with at most 1 loss\n"));
   EXPECT_EQ(at_.result()["exhausted"], false);
 }
 

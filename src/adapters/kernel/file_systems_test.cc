@@ -60,10 +60,10 @@ TEST(FileSystemsTest, NamesAndSummariesOfVariantsDiffer) {
 
 TEST(FileSystemsTest, TheCommonOnesAreThere) {
   for (const char* name :
-       {"ext2", "ext3",  "ext4",  "ext4-journal", "ext4-writeback", "ext4-fast-commit", "ext4-nojournal",
-        "xfs",  "btrfs", "jfs",   "reiserfs",     "f2fs-posix",     "f2fs-strict",      "nilfs2",
-        "vfat", "msdos", "minix", "udf",          "hfsplus",        "overlay",          "jffs2",
-        "ubifs"})
+       {"ext2",           "ext3",    "ext4",  "ext4-journal", "ext4-writeback", "ext4-fast-commit",
+        "ext4-nojournal", "xfs",     "btrfs", "jfs",          "reiserfs",       "f2fs-posix",
+        "f2fs-strict",    "nilfs2",  "vfat",  "msdos",        "minix",          "udf",
+        "hfsplus",        "overlay", "jffs2", "ubifs"})
     EXPECT_NE(file_system(name), nullptr) << name;
 }
 
