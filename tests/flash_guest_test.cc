@@ -57,16 +57,23 @@ TEST_F(FlashGuestTest, UbifsComesBackAfterARemount) {
   EXPECT_EQ(a.code, 0) << a.text;
 }
 
-// UBI reads back no header that it has programmed.
-TEST_F(FlashGuestTest, AFlashBelowUbifsThatDropsProgramsIsFound) {
+// UBI finds its own headers missing, so that no file system can be made. A unit that fails before anything
+// can be checked is bad input, and no finding.
+TEST_F(FlashGuestTest, AFlashOnWhichUbifsCannotBeginIsRefused) {
+  std::string units = "0";
+  for (int unit = 1; unit < 32; ++unit) units += "+" + std::to_string(unit);
+  const Answer a = check("ubifs", "--depth 1 --set bad_unit=program-noop --set bad_units=" + units);
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("cannot be formatted and brought to its start"));
+}
+
+TEST_F(FlashGuestTest, AKernelThatDiesInACallOnUbifsIsFound) {
   const TemporaryDirectory folder;
   const std::string script = folder.write("script", "create /a\nappend /a 512\nfsync /a\nremount\n");
   EXPECT_EQ(check("ubifs", "--set crash=none --script " + script).code, 0);
-  std::string units = "0";
-  for (int unit = 1; unit < 32; ++unit) units += "+" + std::to_string(unit);
-  const Answer a = check("ubifs", "--set crash=none --set bad_units=" + units +
-                                      " --set bad_unit=program-noop --script " + script);
+  const Answer a = check("ubifs", "--set crash=none --set plant=panic@fsync --script " + script);
   EXPECT_EQ(a.code, 1) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("target-died (T1)"));
 }
 
 // Programs that have no effect and answer success: jffs2 does not read back what it has written.

@@ -234,6 +234,9 @@ void print_findings(const AppRecording& recording, const AppReport& report) {
 void print_rest(const AppRecording& recording, const AppReport& report, bool wants_audit) {
   const bool found = !report.result.findings.empty();
   if (found) print_advice(recording, report);
+  const auto events = recording.files.log.events();
+  if (std::ranges::none_of(events, [](const FileEvent& one) { return !one.steps.empty(); }))
+    fmt::print("  note              the workload changed nothing in the work directory\n");
   for (const std::string& call : recording.refused)
     fmt::print("  refused           {}: the program got an error and went on without it\n", call);
   fmt::print("{}{}: {}: {} under {}\n{}", found ? "\n" : "", outcome_of(report.result).word,
